@@ -1,0 +1,48 @@
+# Everything a contributor runs. Each target makes its own environment in .venv first; a second run is instant.
+# Versions are pinned in pyproject.toml and nowhere else.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help serve test test-fast soak bench lint format clean jvm
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+serve: $(INSTALLED) ## start a broker
+	@$(RUN) -m ottla serve
+
+test: $(INSTALLED) jvm ## everything the gate runs
+	@$(RUN) tools/run_parts.py gate
+
+test-fast: $(INSTALLED) ## the inner loop: lint and unit tests, below two minutes
+	@$(RUN) tools/run_parts.py fast
+
+soak: $(INSTALLED) jvm ## what takes longer than the gate may; record the result in docs/measurements.md
+	@$(RUN) tools/run_parts.py soak
+
+bench: $(INSTALLED) ## measure, side by side with others
+	@$(RUN) -m bench.wire
+
+lint: $(INSTALLED) ## ruff and mypy
+	@$(RUN) tools/run_parts.py lint
+
+format: $(INSTALLED) ## let ruff rewrite the code
+	@$(RUN) -m ruff check --fix-only --quiet .
+	@$(RUN) -m ruff format .
+
+clean: ## remove all that was made, the cache of jars included
+	rm -rf $(VENV) .cache build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml tools/requirements.py tools/setup.sh
+	@bash tools/setup.sh python $(VENV)
+	@touch $@
+
+jvm:
+	@bash tools/setup.sh jvm

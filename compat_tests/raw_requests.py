@@ -1,0 +1,103 @@
+"""Single Kafka requests over a blocking socket, for what client libraries keep to themselves.
+
+Fetch as it comes off the wire, with its list of aborted transactions, and the end offset of a leader epoch. One request
+at a time, no retries, no metadata: the one broker leads everything.
+"""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import struct
+from types import TracebackType
+from typing import NamedTuple, TypeVar
+
+from ottla.wire.messages.fetch import FetchRequest, FetchResponse
+from ottla.wire.messages.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
+from ottla.wire.messages.offsets_lookup import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+from ottla.wire.schema import Request, Response
+
+SECONDS_MAX = 60
+# The last version that names topics; later ones want ids.
+FETCH_VERSION = 12
+EPOCH_VERSION = 4
+
+Answer = TypeVar("Answer", bound=Response)
+
+
+class Fetched(NamedTuple):
+    """What a broker sent from an offset on; aborted transactions are (producer id, first offset)."""
+
+    data: bytes
+    aborted: tuple[tuple[int, int], ...]
+    high_watermark: int
+    last_stable_offset: int
+    start_offset: int
+
+
+class RawConnection:
+    def __init__(self, host: str, port: int) -> None:
+        self._socket = socket.create_connection((host, port), timeout=SECONDS_MAX)
+        self._numbers = itertools.count(1)
+
+    def __enter__(self) -> RawConnection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._socket.close()
+
+    def send(self, request: Request, answer: type[Answer], version: int) -> Answer:
+        number = next(self._numbers)
+        header = RequestHeader(
+            request_api_key=request.api_key, request_api_version=version, correlation_id=number, client_id="raw"
+        )
+        data = header.encode(request_header_version(type(request), version)) + request.encode(version)
+        self._socket.sendall(struct.pack(">i", len(data)) + data)
+        (size,) = struct.unpack(">i", self._receive(4))
+        frame = self._receive(size)
+        found, start = ResponseHeader.read(frame, response_header_version(answer, version))
+        assert found.correlation_id == number, found
+        return answer.decode(frame, version, start)
+
+    def _receive(self, size_bytes: int) -> bytes:
+        pieces = []
+        while size_bytes:
+            piece = self._socket.recv(size_bytes)
+            assert piece, "the broker closed the connection"
+            pieces.append(piece)
+            size_bytes -= len(piece)
+        return b"".join(pieces)
+
+    def fetch(self, topic: str, offset: int, *, bytes_max: int, is_committed: bool) -> Fetched:
+        """What partition 0 has from an offset on, now."""
+        partition = FetchRequest.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=bytes_max)
+        request = FetchRequest(
+            max_wait_ms=0,
+            min_bytes=0,
+            isolation_level=int(is_committed),
+            topics=[FetchRequest.FetchTopic(topic=topic, partitions=[partition])],
+        )
+        response = self.send(request, FetchResponse, FETCH_VERSION)
+        assert response.error_code == 0, response
+        ((found,),) = (one.partitions for one in response.responses)
+        assert found.error_code == 0, (topic, offset, found.error_code)
+        aborted = tuple((one.producer_id, one.first_offset) for one in found.aborted_transactions or ())
+        return Fetched(
+            bytes(found.records or b""),
+            aborted,
+            found.high_watermark,
+            found.last_stable_offset,
+            found.log_start_offset,
+        )
+
+    def epoch_end(self, topic: str, epoch: int) -> tuple[int, int]:
+        """The largest epoch of partition 0 up to this one, and where it ended."""
+        partition = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(partition=0, leader_epoch=epoch)
+        topics = [OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic=topic, partitions=[partition])]
+        request = OffsetForLeaderEpochRequest(topics=topics)
+        response = self.send(request, OffsetForLeaderEpochResponse, EPOCH_VERSION)
+        ((found,),) = (one.partitions for one in response.topics)
+        assert found.error_code == 0, (topic, epoch, found.error_code)
+        return found.leader_epoch, found.end_offset

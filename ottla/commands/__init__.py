@@ -1,0 +1,15 @@
+"""What `ottla COMMAND` does, a module per command; `ottla/cli.py` is the front that parses and calls.
+
+A command is a function from parsed arguments to an exit status. It writes to the stream it is given, so that tests can
+read it. Here is only what the front and all commands share: nothing is loaded before a command runs.
+"""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+
+class UsageError(Exception):
+    """What the user typed cannot be done; the message says why and what can."""

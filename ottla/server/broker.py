@@ -1,0 +1,248 @@
+"""What handlers see of the broker: configuration, metadata image, the partitions led here, and the pass they run in.
+
+A pass is one turn of one connection: its requests are handled, then `end_pass` writes every log that got batches, lets
+those answer who waited for that, and sends what other connections are owed. Everything here happens between awaits.
+How metadata comes about (raft, controller) and how the process lives (nurseries, listeners) is known elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from ottla.cluster.controller import ControllerState, Result
+from ottla.cluster.image.image import EMPTY, MetadataImage
+from ottla.config.broker import BrokerConfig
+from ottla.server.connection_limits import ConnectionLimits, connections_max
+from ottla.server.controlling import Call, Controller
+from ottla.server.fetch_sessions import FetchSessions
+from ottla.server.flushing import Flusher
+from ottla.server.metrics import Metrics
+from ottla.server.parking import Deadlines, Pending
+from ottla.server.partition import Partition
+from ottla.server.producer_ids import ProducerIds
+from ottla.server.quorum import Quorum
+from ottla.server.routes import Route, Serving
+from ottla.storage.log_directories import LogDirectories
+from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from ottla.wire.primitives import uuid_text
+
+if TYPE_CHECKING:
+    from ottla.server.connection import Connection
+
+log = logging.getLogger(__name__)
+
+FETCH_SESSION_EVICTION_MS = 120_000
+NO_EPOCH = -1
+
+
+class Broker:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        cluster_id: str,
+        directories: LogDirectories,
+        routes: Iterable[Route],
+        nursery: trio.Nursery,
+    ) -> None:
+        self.config = config
+        self.cluster_id = cluster_id
+        self.directories = directories
+        self.image: MetadataImage = EMPTY
+        self.serving = {int(route.key): Serving(route) for route in routes}
+        # Set by the node, which makes them and this.
+        self.controller: Controller
+        self.quorum: Quorum
+        self.producer_ids: ProducerIds
+        self.metrics = Metrics()
+        self.flusher = Flusher(self.send_answers, self._storage_failed)
+        self.deadlines = Deadlines(self.send_answers)
+        self.connection_limits = ConnectionLimits(connections_max())
+        self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, FETCH_SESSION_EVICTION_MS)
+        self._nursery = nursery
+        # The partitions led here, by topic name and by topic id, then by number.
+        self._by_name: dict[str, dict[int, Partition]] = {}
+        self._by_id: dict[bytes, dict[int, Partition]] = {}
+        self._staged: dict[Partition, None] = {}
+        self._after_pass: list[Callable[[], None]] = []
+        self._answered: dict[Connection, None] = {}
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def start_soon(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run a task that ends with the broker."""
+        self._nursery.start_soon(work)
+
+    # Partitions
+
+    def partition(self, topic: str, index: int) -> Partition:
+        """The partition, if it is led here. UNKNOWN_TOPIC_OR_PARTITION or NOT_LEADER_OR_FOLLOWER if not."""
+        partitions = self._by_name.get(topic)
+        found = None if partitions is None else partitions.get(index)
+        if found is not None:
+            return found
+        if self.image.topics.partition(topic, index) is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {topic}-{index}")
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is not led here")
+
+    def partition_by_id(self, topic_id: bytes, index: int) -> Partition:
+        """The same by topic id: UNKNOWN_TOPIC_ID where no topic has it."""
+        partitions = self._by_id.get(topic_id)
+        found = None if partitions is None else partitions.get(index)
+        if found is not None:
+            return found
+        topic = self.image.topics.by_id.get(topic_id)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic has the id {uuid_text(topic_id)}")
+        return self.partition(topic.name, index)
+
+    def lead(self, partition: Partition) -> None:
+        """From now on this broker leads the partition."""
+        partition.traffic = self.metrics.topic(partition.topic)
+        self._by_name.setdefault(partition.topic, {})[partition.index] = partition
+        self._by_id.setdefault(partition.topic_id, {})[partition.index] = partition
+        if partition.must_flush_first:
+            self.flush_soon(partition)  # what was recovered is not readable before it is on the disk
+
+    def led(self, topic_id: bytes, index: int) -> Partition | None:
+        return self._by_id.get(topic_id, {}).get(index)
+
+    def resign(self, topic: str, topic_id: bytes, index: int) -> Partition | None:
+        """The partition is led elsewhere, or is gone."""
+        by_id = self._by_id.get(topic_id, {})
+        found = by_id.pop(index, None)
+        if not by_id:
+            self._by_id.pop(topic_id, None)
+        by_name = self._by_name.get(topic, {})
+        if found is not None and by_name.get(index) is found:
+            del by_name[index]
+            if not by_name:
+                del self._by_name[topic]
+                self.metrics.forget_topic(topic)
+        if found is not None:
+            found.resigned()
+            self.send_answers()
+        return found
+
+    def partitions(self) -> list[Partition]:
+        return [partition for partitions in self._by_name.values() for partition in partitions.values()]
+
+    def check_leader_epoch(self, partition: Partition, epoch: int) -> None:
+        """What a client believes about the leader must not be out of date, nor ahead of us (KIP-320)."""
+        if epoch in (NO_EPOCH, partition.leader_epoch):
+            return
+        code = ErrorCode.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
+        raise KafkaError(code, f"{partition} has leader epoch {partition.leader_epoch}, not {epoch}")
+
+    def compression_type(self, topic: str) -> str:
+        """What `compression.type` says for a topic."""
+        found = self.image.topic_config(topic, "compression.type", self.config.node_id)
+        return self.config.compression_type if found is None else found
+
+    def _storage_failed(self, partition: Partition) -> None:
+        directory = self.directories.directory_of((partition.topic, partition.index))
+        if directory is not None:
+            directory.notice_failures()
+
+    # The pass
+
+    def staged(self, partition: Partition) -> None:
+        """The partition has batches to be written when the pass ends."""
+        self._staged[partition] = None
+
+    def after_pass(self, work: Callable[[], None]) -> None:
+        """Call this when the logs have been written."""
+        self._after_pass.append(work)
+
+    def has_answers(self, connection: Connection) -> None:
+        """Answers of this connection were completed in somebody's pass."""
+        self._answered[connection] = None
+
+    def end_pass(self) -> None:
+        self.settle()
+        self.send_answers()
+
+    def settle(self) -> None:
+        """Write what is staged, and let those answer who waited for that: what comes next in the pass builds on it."""
+        while self._staged or self._after_pass:
+            staged, self._staged = self._staged, {}
+            for partition in staged:
+                self._commit(partition)
+            work, self._after_pass = self._after_pass, []
+            for finish in work:
+                try:
+                    finish()
+                except Exception:
+                    # Our own mistake. One client gets no answer; whose pass this is has nothing to do with it.
+                    log.exception("an answer cannot be made")
+
+    def _commit(self, partition: Partition) -> None:
+        try:
+            partition.commit()
+        except Exception:
+            log.exception("%s cannot be written", partition)
+            partition.commit_error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake")
+        if partition.must_flush_first:
+            self.flush_soon(partition)
+
+    def send_answers(self) -> None:
+        """Send what connections are owed. Whoever completes answers outside of a pass calls this."""
+        if self._answered:
+            answered, self._answered = self._answered, {}
+            for connection in answered:
+                connection.send_from_elsewhere()
+
+    def flush_soon(self, partition: Partition) -> None:
+        """Acknowledgements wait for the disk."""
+        self.flusher.soon(partition)
+
+    # The controller and the quorum
+
+    @property
+    def kraft_version(self) -> int:
+        return self.quorum.raft.kraft_version
+
+    def next_producer_id(self) -> int | Pending:
+        return self.producer_ids.next()
+
+    def describe_quorum(self, request: DescribeQuorumRequest, version: int) -> DescribeQuorumResponse | Pending:
+        pending = Pending(stops_line=True)
+        answers: list[Any] = []
+
+        def answer(response: object) -> None:
+            if pending.place is None:
+                answers.append(response)  # at once, as a leader does
+            else:
+                pending.complete(response)
+
+        self.quorum.request(request, version, self.config.inter_broker_listener, answer)
+        return answers[0] if answers else pending
+
+    def change(self, call: Call, build: Callable[[Result[Any]], Any], *, stops_line: bool = True) -> Pending:
+        """Run a function of the controller; the answer is built when its records are committed."""
+        pending = Pending(stops_line=stops_line, may_fail=True)
+        kept: list[Result[Any]] = []
+        refused: list[KafkaError] = []
+
+        def run(state: ControllerState, now_ms: int) -> Result[Any]:
+            kept.append(call(state, now_ms))
+            return kept[0]
+
+        def done(response: Any, error: KafkaError | None) -> None:
+            if error is None:
+                self.after_pass(lambda: pending.complete(build(kept[0])))
+            elif pending.place is None:
+                refused.append(error)  # the handler has not returned yet: the error is its own
+            else:
+                self.after_pass(lambda: pending.fail(error))
+
+        self.controller.change(run, done)
+        if refused:
+            raise refused[0]
+        return pending

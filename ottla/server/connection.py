@@ -1,0 +1,293 @@
+"""One client's connection: requests are taken in order and answered in order.
+
+All whole requests that have come are handled in one pass, then everything that is ready is sent at once. A Produce that
+waits does not stop those behind it; a Fetch that waits does. While answers cannot be sent nothing more is read, and no
+more is handled than a bounded number of bytes of answers: a client that does not read costs that, or one answer.
+
+The connection belongs to the task that runs `serve`. Others may complete its answers; they send what the socket takes
+at once and leave the rest to `drain`. Anybody may close it, at any time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from ottla.server import dispatch
+from ottla.server.dispatch import CloseConnection
+from ottla.server.parking import Pending
+from ottla.server.transport import Piece, SocketTransport
+from ottla.wire.framing import FrameReader, FramingError
+
+if TYPE_CHECKING:
+    from ottla.server.broker import Broker
+
+log = logging.getLogger(__name__)
+
+RECEIVE_BYTES = 256 << 10
+# Answers that may wait in line behind one that is not there yet.
+LINE_LENGTH_MAX = 500
+# Answers that may be there and not sent, before no further request is handled. A small request can have a large answer.
+UNSENT_BYTES_MAX = 1 << 20
+# A client that always has more to say must let others speak.
+PASSES_PER_TURN_MAX = 8
+
+
+class Slot:
+    """A place in the line of answers; `pieces` are there when the answer is."""
+
+    __slots__ = ("connection", "correlation_id", "header_version", "pending", "pieces", "version")
+
+    def __init__(
+        self, connection: Connection, pending: Pending | None, version: int, header_version: int, correlation_id: int
+    ) -> None:
+        self.connection = connection
+        self.pending = pending
+        self.version = version
+        self.header_version = header_version
+        self.correlation_id = correlation_id
+        self.pieces: list[Piece] | None = None
+
+    def fill(self, reply: Any) -> None:
+        self.pending = None
+        try:
+            self.pieces = (
+                [] if reply is None else dispatch.encode(reply, self.version, self.header_version, self.correlation_id)
+            )
+        except Exception:
+            # Whose pass this is has nothing to do with it: only the client that was to have the answer pays.
+            log.exception("an answer cannot be encoded")
+            self.connection.cut_off("the broker made a mistake")
+            return
+        self.connection.advance()
+
+
+class Connection:
+    __slots__ = (
+        "_can_go_on",
+        "_drained",
+        "_is_behind",
+        "_is_closed",
+        "_is_in_pass",
+        "_is_stopped",
+        "_line",
+        "_pass_count",
+        "_queue",
+        "_reader",
+        "_transport",
+        "_unsent_bytes",
+        "active_at",
+        "broker",
+        "client_host",
+        "listener_name",
+        "principal",
+    )
+
+    def __init__(self, broker: Broker, transport: SocketTransport, listener_name: str, client_host: str) -> None:
+        self.broker = broker
+        self.listener_name = listener_name
+        self.client_host = client_host
+        self.principal = "User:ANONYMOUS"
+        self.active_at = trio.current_time()
+        self._transport = transport
+        self._reader = FrameReader(broker.config.socket_request_max_bytes)
+        # Answers on their way, and before them in time, places for those that are not all there yet.
+        self._queue: deque[Piece] = deque()
+        self._line: deque[Slot] = deque()
+        self._unsent_bytes = 0
+        # No request may be handled now. There may be some in the buffer that have not been.
+        self._is_stopped = False
+        self._is_behind = False
+        self._is_in_pass = False
+        self._pass_count = 0
+        self._is_closed = False
+        self._drained: trio.Event | None = None
+        self._can_go_on: trio.Event | None = None
+
+    async def serve(self) -> None:
+        """Serve until the client goes, breaks the protocol, or is cut off."""
+        try:
+            await self._serve()
+        except (FramingError, CloseConnection) as error:
+            self.cut_off(str(error))
+        except (OSError, trio.ClosedResourceError):
+            pass  # the client has gone, or is not wanted here any more
+        except Exception:
+            log.exception("%s on %s is cut off: the broker made a mistake", self.client_host, self.listener_name)
+        finally:
+            self.close()
+
+    async def _serve(self) -> None:
+        while await self._receive():
+            self.handle_pass()
+            while (self._queue or self._is_behind) and not self._is_closed:
+                if self._queue:
+                    await self.drain()
+                elif self._is_stopped:
+                    await self._wait_in_line()
+                else:
+                    self.handle_pass()
+
+    async def _receive(self) -> bool:
+        """Take what has come; False at the end."""
+        self._pass_count += 1
+        if self._pass_count > PASSES_PER_TURN_MAX:
+            self._pass_count = 0
+            await trio.lowlevel.checkpoint()
+        window = self._reader.window()
+        while not self._is_closed:
+            if window is not None:
+                count = self._transport.receive_into(window)
+                if count is not None:
+                    self._reader.fill(count)
+                    break
+            else:
+                data = self._transport.receive(RECEIVE_BYTES)
+                if data is not None:
+                    count = len(data)
+                    self._reader.receive_data(data)
+                    break
+            self._pass_count = 0
+            await trio.lowlevel.wait_readable(self._transport.socket)
+        else:
+            return False
+        self.active_at = trio.current_time()
+        return count > 0
+
+    def handle_pass(self) -> None:
+        """Handle every whole request that has come and whose turn it is, then send what is ready."""
+        if self._is_stopped:
+            self._is_behind = self._reader.pending_bytes > 0
+            return
+        if not self._queue and not self._line:
+            self._unsent_bytes = 0
+        broker = self.broker
+        now_ms = broker.now_ms()
+        self._is_behind = False
+        self._is_in_pass = True
+        try:
+            for frame in self._reader.frames():
+                dispatch.handle(broker, self, frame, now_ms)
+                if len(self._line) >= LINE_LENGTH_MAX or self._unsent_bytes > UNSENT_BYTES_MAX or self._is_stopped:
+                    self._is_stopped = bool(self._line)
+                    self._is_behind = self._reader.pending_bytes > 0
+                    break
+        finally:
+            # Even if the last request was the client's last: those before it are answered.
+            broker.end_pass()
+            self._is_in_pass = False
+            self.send()
+
+    @property
+    def parked_count(self) -> int:
+        """Answers that are awaited."""
+        return sum(slot.pending is not None for slot in self._line)
+
+    # The line of answers
+
+    def answer(self, pieces: list[Piece]) -> None:
+        """The answer to the last request, after all that are still awaited."""
+        self._unsent_bytes += len(pieces[0]) if len(pieces) == 1 else sum(map(len, pieces))
+        if self._line:
+            slot = Slot(self, None, 0, 0, 0)
+            slot.pieces = pieces
+            self._line.append(slot)
+        else:
+            self._queue += pieces
+
+    def park(self, pending: Pending, version: int, header_version: int, correlation_id: int) -> None:
+        """Keep a place in line for an answer that will come."""
+        slot = Slot(self, pending, version, header_version, correlation_id)
+        pending.place = slot
+        self._line.append(slot)
+        self._is_stopped = pending.stops_line
+
+    def advance(self) -> None:
+        """Move answers that are ready from the line to the queue."""
+        line = self._line
+        while line and (pieces := line[0].pieces) is not None:
+            self._queue += pieces
+            line.popleft()
+        if self._is_stopped:
+            self._is_stopped = self._must_stop()
+            if self._can_go_on is not None and not self._is_stopped:
+                self._can_go_on.set()
+        if self._queue and not self._is_in_pass:
+            self.broker.has_answers(self)
+
+    def _must_stop(self) -> bool:
+        """Whether what is in the line keeps further requests waiting. Who stops the line is the last in it."""
+        if not self._line:
+            return False
+        last = self._line[-1].pending
+        is_full = len(self._line) >= LINE_LENGTH_MAX or self._unsent_bytes > UNSENT_BYTES_MAX
+        return is_full or (last is not None and last.stops_line)
+
+    async def _wait_in_line(self) -> None:
+        """Requests have come that may not be handled before an answer that is awaited."""
+        self._can_go_on = trio.Event()
+        await self._can_go_on.wait()
+        self._can_go_on = None
+
+    # Sending
+
+    def send(self) -> None:
+        """Send what the socket takes now. What is left is drained by a task."""
+        if self._queue and self._drained is None and not self._is_closed:
+            try:
+                self._transport.send(self._queue)
+            except OSError:
+                self.close()  # part of an answer may be on its way, and nothing can follow it
+
+    def send_from_elsewhere(self) -> None:
+        """The same, for answers completed in somebody else's pass."""
+        self.active_at = trio.current_time()
+        self.send()
+        if self._queue and self._drained is None and not self._is_closed:
+            self.broker.start_soon(self.drain)
+
+    async def drain(self) -> None:
+        """Send all that is queued, as fast as the client takes it."""
+        if self._drained is not None:
+            await self._drained.wait()
+            return
+        self._drained = trio.Event()
+        try:
+            while self._queue and not self._is_closed:
+                if self._transport.send(self._queue):
+                    self.active_at = trio.current_time()
+                    await trio.lowlevel.checkpoint()
+                else:
+                    await trio.lowlevel.wait_writable(self._transport.socket)
+        except (OSError, trio.ClosedResourceError):
+            self.close()
+        finally:
+            self._drained.set()
+            self._drained = None
+
+    # The end
+
+    def cut_off(self, why: str) -> None:
+        """Close for a reason that there is no answer for. What is ready is sent first."""
+        if self._is_closed:
+            return
+        log.info("%s on %s is cut off: %s", self.client_host, self.listener_name, why)
+        self.send()
+        self.close()
+
+    def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        line, self._line = self._line, deque()
+        for slot in line:
+            if slot.pending is not None:
+                slot.pending.abandon()
+        self._queue.clear()
+        if self._can_go_on is not None:
+            self._can_go_on.set()
+        trio.lowlevel.notify_closing(self._transport.socket)
+        self._transport.close()

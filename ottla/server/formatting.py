@@ -1,0 +1,70 @@
+"""The first start of a node: directories and metadata log as Kafka's storage tool makes them with `--standalone`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from ottla.cluster.bootstrap import (
+    BOOTSTRAP_FILE_NAME,
+    BOOTSTRAP_SNAPSHOT,
+    METADATA_LOG_DIRECTORY,
+    Endpoint,
+    bootstrap_checkpoint,
+    feature_records,
+    standalone_snapshot,
+)
+from ottla.cluster.features import VersionRange
+from ottla.cluster.image.snapshot_file import SnapshotId, read_snapshot
+from ottla.storage.files import Disk
+from ottla.storage.meta_properties import MetaPropertiesError, read_meta_properties
+from ottla.storage.segment import LOG_SUFFIX
+from ottla.wire.schema import StoredRecord
+
+
+def found_cluster_id(disk: Disk, paths: Sequence[str]) -> str | None:
+    """The cluster that a log directory has been formatted for; None if none has been, or none that can be read."""
+    for path in paths:
+        try:
+            meta = read_meta_properties(disk, path) if disk.exists(path) else None
+        except (MetaPropertiesError, OSError):
+            continue  # whoever claims the directory says what is wrong with it
+        if meta is not None:
+            return meta.cluster_id
+    return None
+
+
+def format_metadata(
+    disk: Disk,
+    directories: Sequence[str],
+    metadata_directory: str,
+    features: Mapping[str, VersionRange],
+    *,
+    node_id: int,
+    directory_id: bytes,
+    endpoints: Sequence[Endpoint],
+    now_ms: int,
+) -> None:
+    """Write what is missing of a standalone node's files. The last of them is the one that says it is done."""
+    bootstrap = bootstrap_checkpoint(feature_records(features), timestamp=now_ms)
+    for directory in {**dict.fromkeys(directories), metadata_directory: None}:
+        path = os.path.join(directory, BOOTSTRAP_FILE_NAME)
+        if not disk.exists(path):
+            disk.replace(path, bootstrap)
+    partition = os.path.join(metadata_directory, METADATA_LOG_DIRECTORY)
+    if disk.exists(partition) and any(_says_it_is_done(entry.name) for entry in disk.scan(partition)):
+        return
+    disk.make_directory(partition)
+    disk.sync_directory(metadata_directory)
+    snapshot = standalone_snapshot(node_id=node_id, directory_id=directory_id, endpoints=endpoints, timestamp=now_ms)
+    disk.replace(os.path.join(partition, BOOTSTRAP_SNAPSHOT.file_name), snapshot)
+
+
+def _says_it_is_done(name: str) -> bool:
+    """Whether a file of the metadata partition is a snapshot or a segment, and no leftover of a crash on the way."""
+    return name.endswith(LOG_SUFFIX) or SnapshotId.parse(name) is not None
+
+
+def bootstrap_records(disk: Disk, metadata_directory: str) -> list[StoredRecord]:
+    """The records that the first controller writes."""
+    return read_snapshot(disk.read(os.path.join(metadata_directory, BOOTSTRAP_FILE_NAME))).records

@@ -1,0 +1,50 @@
+"""One module per family of APIs, each ending with its routes; here they are added up, and nowhere else.
+
+A handler is a plain function of context and request. It never awaits: it returns the response, or a Pending that
+somebody completes, or raises KafkaError where the whole request failed.
+"""
+
+from __future__ import annotations
+
+from ottla.server.handlers import (
+    alter_configs,
+    api_versions,
+    delete_records,
+    describe_cluster,
+    describe_configs,
+    describe_topics,
+    features,
+    fetch,
+    leaders,
+    log_dirs,
+    metadata,
+    offsets,
+    produce,
+    producers,
+    quorum,
+    telemetry,
+    topics,
+    transactions,
+)
+from ottla.server.routes import Route
+
+ROUTES: tuple[Route, ...] = (
+    *produce.ROUTES,
+    *fetch.ROUTES,
+    *offsets.ROUTES,
+    *metadata.ROUTES,
+    *api_versions.ROUTES,
+    *topics.ROUTES,
+    *delete_records.ROUTES,
+    *producers.ROUTES,
+    *describe_configs.ROUTES,
+    *alter_configs.ROUTES,
+    *log_dirs.ROUTES,
+    *leaders.ROUTES,
+    *quorum.ROUTES,
+    *features.ROUTES,
+    *describe_cluster.ROUTES,
+    *transactions.ROUTES,
+    *telemetry.ROUTES,
+    *describe_topics.ROUTES,
+)

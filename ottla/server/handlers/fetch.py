@@ -1,0 +1,263 @@
+"""Fetch: whole batches out of the logs, as ranges of files that are never copied.
+
+A request is answered at once if there are `min_bytes`, if a partition cannot be read, or if it does not want to wait;
+otherwise it is parked with its partitions and answered inside the pass that brings what it waits for, or when its time
+is up. A topic that is not there is no reason to hurry, as in Kafka: a client that asks for it again and again would
+never pause. The first partition that has data gives at least one whole batch, however large; the rest keep to the
+limits.
+
+Versions: 4 to 18. From 7 on with sessions (KIP-227), from 9 on the client's leader epoch is checked (KIP-320), before
+10 a topic that is compressed with zstd is not served (KIP-110), from 13 on topics have ids.
+Not here yet: followers' fetches, reading from the nearest replica (KIP-392), and where the leader is (KIP-951).
+"""
+
+from __future__ import annotations
+
+import logging
+
+import trio
+
+from ottla.server.context import Context
+from ottla.server.fetch_sessions import Fetch, Wanted
+from ottla.server.parking import Pending
+from ottla.server.partition import Partition
+from ottla.server.routes import Route, versions
+from ottla.server.transport import FileRange
+from ottla.storage.batch_scan import LogFileDamaged
+from ottla.storage.log_reading import aborted_transactions, read
+from ottla.storage.sparse_index import IndexDamaged
+from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.messages.fetch import FetchRequest, FetchResponse
+
+log = logging.getLogger(__name__)
+
+FIRST_VERSION_WITH_ZSTD = 10
+FIRST_VERSION_WITH_IDS = 13
+READ_COMMITTED = 1
+NO_OFFSET = -1
+NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+ABOUT_SESSIONS = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
+
+PartitionData = FetchResponse.PartitionData
+Answers = list[tuple[Wanted, PartitionData]]
+
+
+class Reading:
+    """One Fetch: what is read for it, and how long it waits."""
+
+    __slots__ = (
+        "bytes_max",
+        "context",
+        "fetch",
+        "has_error",
+        "min_bytes",
+        "partitions",
+        "pending",
+        "readable_bytes",
+        "request",
+        "watched",
+    )
+
+    def __init__(self, context: Context, request: FetchRequest, fetch: Fetch) -> None:
+        self.context = context
+        self.request = request
+        self.fetch = fetch
+        self.bytes_max = max(0, min(request.max_bytes, context.broker.config.fetch_max_bytes))
+        # More than may be given cannot be waited for.
+        self.min_bytes = min(request.min_bytes, self.bytes_max)
+        # What there is, as far as the limits let it count; an estimate between two readings.
+        self.readable_bytes = 0
+        self.has_error = False
+        # Those that could be read, and those that have us among their watchers.
+        self.partitions: list[Partition] = []
+        self.watched: list[Partition] = []
+        self.pending: Pending  # there once it is parked
+
+    def read(self) -> Answers:
+        """Read every wanted partition up to the limits."""
+        self.has_error = False
+        self.partitions = []
+        self.readable_bytes = 0
+        left_bytes = self.bytes_max
+        is_empty = True
+        answers = []
+        for wanted in self.fetch.wanted:
+            answer = self._read_partition(wanted, max(left_bytes, 0), at_least_one=is_empty)
+            if answer.records:
+                is_empty = False
+                left_bytes -= len(answer.records)
+            answers.append((wanted, answer))
+        return answers
+
+    def _read_partition(self, wanted: Wanted, bytes_max: int, *, at_least_one: bool) -> PartitionData:
+        try:
+            partition = self._partition(wanted)
+            self.context.broker.check_leader_epoch(partition, wanted.asked.current_leader_epoch)
+            answer = self._read_log(wanted, partition, bytes_max, at_least_one=at_least_one)
+        except KafkaError as error:
+            self.has_error = self.has_error or error.code not in NOT_THERE
+            return _refused(wanted.asked.partition, error)
+        self.partitions.append(partition)
+        wanted.traffic = partition.traffic
+        return answer
+
+    def _read_log(self, wanted: Wanted, partition: Partition, bytes_max: int, *, at_least_one: bool) -> PartitionData:
+        stored = partition.log
+        asked = wanted.asked
+        is_committed = self.request.isolation_level == READ_COMMITTED
+        # Read once: another pass may move them while this answer is made.
+        high_watermark, stable_offset = stored.high_watermark, stored.last_stable_offset
+        end_offset = stable_offset if is_committed else high_watermark
+        asked_bytes = max(0, min(asked.partition_max_bytes, bytes_max))
+        offset = asked.fetch_offset
+        aborted = None
+        try:
+            part = read(stored, offset, bytes_max=asked_bytes, end_offset=end_offset, at_least_one=at_least_one)
+            if is_committed:
+                found = aborted_transactions(stored, offset, part.next_offset) if part.size_bytes else ()
+                aborted = [
+                    FetchResponse.AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
+                    for one in found
+                ]
+        except (LogFileDamaged, IndexDamaged) as error:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+        # Where there is more than whole batches fill, it is the limit that counts, or it would never be reached.
+        self.readable_bytes += part.size_bytes if part.next_offset >= end_offset else max(part.size_bytes, asked_bytes)
+        return PartitionData(
+            partition_index=asked.partition,
+            high_watermark=high_watermark,
+            last_stable_offset=stable_offset,
+            log_start_offset=stored.start_offset,
+            aborted_transactions=aborted,
+            records=b"" if part.file is None else FileRange(part.file, part.position, part.size_bytes),
+        )
+
+    def _partition(self, wanted: Wanted) -> Partition:
+        broker = self.context.broker
+        if self.context.version >= FIRST_VERSION_WITH_IDS:
+            return broker.partition_by_id(wanted.topic_id, wanted.asked.partition)
+        partition = broker.partition(wanted.topic, wanted.asked.partition)
+        if self.context.version < FIRST_VERSION_WITH_ZSTD and broker.compression_type(wanted.topic) == "zstd":
+            raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"{wanted.topic} is compressed with zstd")
+        return partition
+
+    # Waiting
+
+    def park(self, deadline: float) -> Pending:
+        self.pending = Pending(stops_line=True, expire=self.finish, withdraw=self.withdraw)
+        self.watched = self.partitions
+        for partition in self.watched:
+            partition.watch(self)
+        self.context.broker.deadlines.add(deadline, self.pending)
+        return self.pending
+
+    def withdraw(self) -> None:
+        """No partition is to tell us anything any more."""
+        for partition in self.watched:
+            partition.forget(self)
+        self.watched = []
+
+    def moved(self, partition: Partition, added_bytes: int) -> bool:
+        """A partition has more to read: answer, if that is enough."""
+        if self.pending.is_complete:
+            return True
+        self.readable_bytes += added_bytes
+        if self.readable_bytes < self.min_bytes:
+            return False
+        reply = self._reply(is_enough=False)
+        if reply is None:
+            return False
+        self.withdraw()
+        self.pending.complete(reply)
+        return True
+
+    def gone(self) -> None:
+        """A partition is not led here any more, or its disk has failed: the client is told at once."""
+        if not self.pending.is_complete:
+            self.pending.complete(self.finish())
+
+    def finish(self) -> FetchResponse:
+        """What there is now, be it enough or not."""
+        self.withdraw()
+        reply = self._reply(is_enough=True)
+        assert reply is not None, "anything is enough"
+        return reply
+
+    def _reply(self, *, is_enough: bool) -> FetchResponse | None:
+        """The answer as of now; None if it is too small. This runs in the passes of others, and must not hurt them."""
+        try:
+            answers = self.read()
+            if is_enough or self.has_error or self.readable_bytes >= self.min_bytes:
+                return self.response(answers)
+            return None  # less can be read than has come: because of limits, or of transactions that are not decided
+        except Exception:
+            log.exception("Fetch v%d failed", self.context.version)
+            return refused(self.request, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake"))
+
+    def response(self, answers: Answers) -> FetchResponse:
+        for wanted, answer in answers:
+            if wanted.traffic is not None:
+                wanted.traffic.fetch_count += 1
+                wanted.traffic.bytes_out += len(answer.records or b"")
+        session = self.fetch.session
+        if session is not None:
+            session.served([wanted for wanted, answer in answers if answer.records])
+            news = [pair for pair in answers if pair[0].news(pair[1])]
+            if self.fetch.is_incremental:
+                answers = news
+        topics: dict[tuple[str, bytes], FetchResponse.FetchableTopicResponse] = {}
+        for wanted, answer in answers:
+            key = (wanted.topic, wanted.topic_id)
+            topic = topics.get(key)
+            if topic is None:
+                topic = topics[key] = FetchResponse.FetchableTopicResponse(
+                    topic=wanted.topic, topic_id=wanted.topic_id, partitions=[]
+                )
+            topic.partitions.append(answer)
+        return FetchResponse(session_id=self.fetch.session_id, responses=list(topics.values()))
+
+
+def _refused(index: int, error: KafkaError) -> PartitionData:
+    return PartitionData(
+        partition_index=index,
+        error_code=error.code,
+        high_watermark=NO_OFFSET,
+        last_stable_offset=NO_OFFSET,
+        log_start_offset=NO_OFFSET,
+        aborted_transactions=None,
+        records=b"",
+    )
+
+
+def fetch(context: Context, request: FetchRequest) -> FetchResponse | Pending:
+    broker = context.broker
+    uses_ids = context.version >= FIRST_VERSION_WITH_IDS
+    opened = broker.fetch_sessions.open(request, uses_ids=uses_ids, is_follower=False, now_ms=context.now_ms)
+    reading = Reading(context, request, opened)
+    answers = reading.read()
+    is_enough = reading.readable_bytes >= reading.min_bytes or reading.has_error or not reading.partitions
+    if is_enough or request.max_wait_ms <= 0:
+        return reading.response(answers)
+    return reading.park(trio.current_time() + request.max_wait_ms / 1000)
+
+
+def refused(request: FetchRequest, error: KafkaError) -> FetchResponse:
+    """The whole request failed. Before version 7 there is no place for the error but with the partitions."""
+    is_session_error = error.code in ABOUT_SESSIONS
+    topics = [
+        FetchResponse.FetchableTopicResponse(
+            topic=topic.topic,
+            topic_id=topic.topic_id,
+            partitions=[_refused(asked.partition, error) for asked in topic.partitions],
+        )
+        for topic in request.topics
+        if not is_session_error
+    ]
+    return FetchResponse(error_code=error.code, session_id=0, responses=topics)
+
+
+ROUTES = (Route(FetchRequest, versions(4, 18), fetch, refused),)

@@ -1,0 +1,237 @@
+"""Produce: batches from clients into the logs of the partitions led here.
+
+Every partition is answered for itself: one that fails does not touch the others. Batches are staged while a pass runs
+and written when it ends, one write per log; the answer is made after that. acks=0 gets no answer, and a connection that
+hit an error is closed, which is the only way to tell such a client. acks=all waits for all in-sync replicas, which is
+the leader alone as long as there is one; `flush.messages=1` makes every acknowledgement wait for the disk.
+
+Versions: 3 to 13 are served; 0 to 2 are advertised all the same, since librdkafka before 2.11 stops compressing
+otherwise (KAFKA-18659). 7 is the first that may carry zstd, 8 reports single records (KIP-467), 13 has topic ids.
+Not here yet: transactions.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import partial
+
+from ottla.server.context import Context
+from ottla.server.dispatch import CloseConnection
+from ottla.server.handlers.listener_view import INTERNAL_TOPICS
+from ottla.server.parking import Pending
+from ottla.server.partition import Partition
+from ottla.server.routes import Route, versions
+from ottla.storage.log import Appended
+from ottla.storage.record_check import RecordsRejected
+from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.messages.produce import ProduceRequest, ProduceResponse
+from ottla.wire.primitives import uvarint
+from ottla.wire.records import Codec
+
+ACKS = (-1, 0, 1)
+FIRST_VERSION_WITH_ZSTD = 7
+FIRST_FLEXIBLE_VERSION = 9
+FIRST_VERSION_WITH_IDS = 13
+ATTRIBUTES_LOW_BYTE = 22
+CODEC_MASK = 0x07
+TRANSACTIONAL_FLAG = 0x10
+# Kafka's own admin tools may write to internal topics, and say so by their client id.
+ADMIN_CLIENT_ID = "__admin_client"
+
+PartitionResponse = ProduceResponse.PartitionProduceResponse
+Placed = tuple[Partition | None, Appended | KafkaError, int]
+
+
+class Produce:
+    """One request between being staged and being answered."""
+
+    __slots__ = ("context", "pending", "placed", "request", "unflushed_count")
+
+    def __init__(self, context: Context, request: ProduceRequest, placed: list[list[Placed]]) -> None:
+        self.context = context
+        self.request = request
+        self.placed = placed
+        self.pending = Pending(stops_line=False)
+        self.unflushed_count = 0
+
+    def written(self) -> None:
+        """The pass has ended and the logs are written: answer, unless the disk must be waited for."""
+        waits = self.request.acks != 0
+        for partitions in self.placed:
+            for number, (partition, outcome, index) in enumerate(partitions):
+                if partition is None or type(outcome) is not Appended:
+                    continue
+                # The next pass may see another error, or none: what became of this batch is to be noted now.
+                if partition.commit_error is not None:
+                    partitions[number] = (partition, partition.commit_error, index)
+                elif waits and partition.must_flush_first:
+                    self.unflushed_count += 1
+                    partition.when_flushed(outcome.last_offset + 1, partial(self.flushed, partitions, number))
+        if not waits:
+            self.close_if_failed()
+            self.pending.complete(None)
+        elif not self.unflushed_count:
+            self.pending.complete(self.response())
+
+    def flushed(self, partitions: list[Placed], number: int, error: KafkaError | None) -> None:
+        """One of the batches is on the disk, or cannot be."""
+        if error is not None:
+            partition, _, index = partitions[number]
+            partitions[number] = (partition, error, index)
+        self.unflushed_count -= 1
+        if not self.unflushed_count:
+            self.pending.complete(self.response())
+
+    def close_if_failed(self) -> None:
+        errors = [
+            outcome for partitions in self.placed for _, outcome, _ in partitions if type(outcome) is not Appended
+        ]
+        if errors:
+            self.context.connection.cut_off(f"a Produce with acks=0 failed, and no answer could say so: {errors[0]}")
+
+    def response(self) -> ProduceResponse | bytes:
+        if len(self.placed) == 1 and len(self.placed[0]) == 1:
+            packed = self.packed_response(*self.placed[0][0])
+            if packed is not None:
+                return packed
+        topics = [
+            ProduceResponse.TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[_answer(*placed) for placed in partitions],
+            )
+            for topic, partitions in zip(self.request.topic_data, self.placed, strict=True)
+        ]
+        return ProduceResponse(responses=topics)
+
+    def packed_response(self, partition: Partition | None, outcome: Appended | KafkaError, index: int) -> bytes | None:
+        """The body for one partition that went well, which is nearly all there is: packed, a tenth of the time."""
+        if type(outcome) is not Appended or partition is None:
+            return None
+        topic = self.request.topic_data[0]
+        return pack_success(
+            self.context.version,
+            topic.name if self.context.version < FIRST_VERSION_WITH_IDS else topic.topic_id,
+            index,
+            outcome.first_offset,
+            outcome.append_time_ms,
+            partition.log.start_offset,
+        )
+
+
+# A response for one partition without an error, behind the topic's name or id. The zeros and the one at the end are
+# empty arrays, null strings, tags and the throttle time.
+_PACKED = {
+    range(3, 5): struct.Struct(">ihqqi"),
+    range(5, 8): struct.Struct(">ihqqqi"),
+    range(8, 9): struct.Struct(">ihqqqihi"),
+    range(9, 14): struct.Struct(">ihqqqBBBBiB"),
+}
+_PACK_OF_VERSION = {version: form.pack for versions_, form in _PACKED.items() for version in versions_}
+_ONE = b"\0\0\0\1"
+
+
+def pack_success(
+    version: int, topic: str | bytes, index: int, base_offset: int, append_time_ms: int, log_start_offset: int
+) -> bytes:
+    """What ProduceResponse encodes for one partition that went well."""
+    pack = _PACK_OF_VERSION[version]
+    if version >= FIRST_FLEXIBLE_VERSION:
+        name = topic if type(topic) is bytes else _compact(topic)  # type: ignore[arg-type]
+        tail = pack(index, 0, base_offset, append_time_ms, log_start_offset, 1, 0, 0, 0, 0, 0)
+        return b"\2%b\2%b" % (name, tail)
+    encoded = topic.encode()  # type: ignore[union-attr]
+    if version >= 8:
+        tail = pack(index, 0, base_offset, append_time_ms, log_start_offset, 0, -1, 0)
+    elif version >= 5:
+        tail = pack(index, 0, base_offset, append_time_ms, log_start_offset, 0)
+    else:
+        tail = pack(index, 0, base_offset, append_time_ms, 0)
+    return b"%b%b%b%b%b" % (_ONE, len(encoded).to_bytes(2, "big"), encoded, _ONE, tail)
+
+
+def _compact(text: str) -> bytes:
+    encoded = text.encode()
+    return uvarint(len(encoded) + 1) + encoded
+
+
+def produce(context: Context, request: ProduceRequest) -> Pending:
+    if request.acks not in ACKS:
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={request.acks}")
+    placed = [[_place(context, topic, part) for part in topic.partition_data] for topic in request.topic_data]
+    ours = Produce(context, request, placed)
+    context.broker.after_pass(ours.written)
+    return ours.pending
+
+
+def _place(
+    context: Context, topic: ProduceRequest.TopicProduceData, part: ProduceRequest.PartitionProduceData
+) -> Placed:
+    """Stage one batch; what went wrong is kept for the answer."""
+    broker = context.broker
+    try:
+        if context.version >= FIRST_VERSION_WITH_IDS:
+            partition = broker.partition_by_id(topic.topic_id, part.index)
+        else:
+            partition = broker.partition(topic.name, part.index)
+    except KafkaError as error:
+        return None, error, part.index
+    try:
+        # The request lives until it is answered, which may take a sync; what came with it must not.
+        records, part.records = part.records, None
+        if records is None or len(records) <= ATTRIBUTES_LOW_BYTE:
+            raise KafkaError(ErrorCode.INVALID_RECORD, "no records")
+        attributes = records[ATTRIBUTES_LOW_BYTE]
+        if context.version < FIRST_VERSION_WITH_ZSTD and attributes & CODEC_MASK == Codec.ZSTD:
+            raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs version 7 or later")
+        if attributes & TRANSACTIONAL_FLAG:
+            # Nobody would ever end it, and readers of what is committed would stop here for good (KIP-890).
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"{partition} is not in any transaction")
+        if partition.topic in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{partition.topic} is written by brokers alone")
+        appended = partition.stage(records, context.now_ms)
+    except KafkaError as error:
+        return partition, error, part.index
+    broker.staged(partition)
+    return partition, appended, part.index
+
+
+def _answer(partition: Partition | None, outcome: Appended | KafkaError, index: int) -> PartitionResponse:
+    if isinstance(outcome, KafkaError):
+        rejected = outcome.errors if isinstance(outcome, RecordsRejected) else []
+        return PartitionResponse(
+            index=index,
+            error_code=outcome.code,
+            base_offset=-1,
+            log_start_offset=-1,
+            record_errors=[
+                ProduceResponse.BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=why)
+                for number, why in rejected
+            ],
+            error_message=outcome.message,
+        )
+    assert partition is not None, "what was appended is somewhere"
+    return PartitionResponse(
+        index=index,
+        base_offset=outcome.first_offset,
+        log_append_time_ms=outcome.append_time_ms,
+        log_start_offset=partition.log.start_offset,
+    )
+
+
+def refused(request: ProduceRequest, error: KafkaError) -> ProduceResponse | None:
+    """The whole request failed: every partition gets the error."""
+    if request.acks == 0:
+        raise CloseConnection(error.message)
+    topics = [
+        ProduceResponse.TopicProduceResponse(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partition_responses=[_answer(None, error, part.index) for part in topic.partition_data],
+        )
+        for topic in request.topic_data
+    ]
+    return ProduceResponse(responses=topics)
+
+
+ROUTES = (Route(ProduceRequest, versions(3, 13), produce, refused, advertised=versions(0, 13)),)

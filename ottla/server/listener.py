@@ -1,0 +1,106 @@
+"""One listening socket: accepts connections and serves each in a task of its own.
+
+The number of connections is bounded by what the configuration says and by the descriptors of the process. Whoever
+comes when it is full is refused at once, and everybody else goes on (KAFKA-2614). Nothing that one connection does ends
+another, nor the listener.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from typing import TYPE_CHECKING
+
+import trio
+
+from ottla.server.connection import Connection
+from ottla.server.idle import reap_idle
+from ottla.server.transport import SocketTransport
+
+if TYPE_CHECKING:
+    from ottla.server.broker import Broker
+
+log = logging.getLogger(__name__)
+
+BACKLOG = 128
+# A flood of connections must let others speak: those that have been accepted, for a start.
+ACCEPTED_PER_TURN_MAX = 64
+# Out of descriptors or memory: trying again at once would only burn the processor.
+WAIT_AFTER_ERROR_SECONDS = 0.1
+# How a socket of IPv6 shows a peer of IPv4.
+MAPPED_PREFIX = "::ffff:"
+
+
+class Listener:
+    def __init__(self, broker: Broker, name: str, listening: socket.socket) -> None:
+        self.broker = broker
+        self.name = name
+        self.connections: set[Connection] = set()
+        self._socket = listening
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, port = self._socket.getsockname()[:2]
+        return host, port
+
+    async def serve(self) -> None:
+        """Accept until cancelled or closed. Connections live in a nursery here and end with it."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(reap_idle, self.connections, self.broker.config.connections_max_idle_ms)
+            try:
+                while True:
+                    await trio.lowlevel.wait_readable(self._socket)
+                    await self._accept_some(nursery)
+            except trio.ClosedResourceError:
+                nursery.cancel_scope.cancel()
+
+    async def _accept_some(self, nursery: trio.Nursery) -> None:
+        for _ in range(ACCEPTED_PER_TURN_MAX):
+            try:
+                connected, address = self._socket.accept()
+            except (BlockingIOError, ConnectionError):
+                return
+            except OSError as error:
+                # Trouble of the network is that of one peer; want of descriptors may pass.
+                log.warning("listener %s cannot accept: %s", self.name, error.strerror)
+                await trio.sleep(WAIT_AFTER_ERROR_SECONDS)
+                return
+            host = str(address[0]).removeprefix(MAPPED_PREFIX)
+            if not self.broker.connection_limits.admit(host, self.broker.config):
+                log.debug("listener %s refuses %s: too many connections", self.name, host)
+                connected.close()
+                continue
+            nursery.start_soon(self._serve, connected, host)
+
+    async def _serve(self, connected: socket.socket, host: str) -> None:
+        try:
+            connected.setblocking(False)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = Connection(self.broker, SocketTransport(connected), self.name, host)
+            self.connections.add(connection)
+            try:
+                await connection.serve()
+            finally:
+                self.connections.discard(connection)
+        except OSError as error:
+            log.debug("%s went before it was served: %s", host, error)
+        finally:
+            connected.close()
+            self.broker.connection_limits.leave(host)
+
+    def close(self) -> None:
+        """Stop listening, and end what `serve` has begun."""
+        if self._socket.fileno() >= 0:
+            trio.lowlevel.notify_closing(self._socket)
+            self._socket.close()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket. An empty host means every address, of IPv6 as well where there is any."""
+    if not host and socket.has_dualstack_ipv6():
+        listening = socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
+    else:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    listening.setblocking(False)
+    return listening

@@ -1,0 +1,398 @@
+"""A node from its first to its last moment: what is started in which order, and stopped in which.
+
+    directories claimed, listeners bound    nobody is served yet, but ports are known
+    metadata log read, quorum led           the image is as it was committed
+    logs opened                             with the configurations of the image
+    broker registered                       the cluster counts on it
+    listeners serve                         until cancelled
+
+Stopping goes the other way: no more requests, logs flushed and closed, the marker of a clean stop last. Only a node
+that was told to stop stops cleanly; one that failed lets go of its files as they are, and recovers at its next start.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from itertools import chain
+from typing import NamedTuple
+
+import trio
+
+from ottla.cluster.bootstrap import Endpoint
+from ottla.cluster.controller import ControllerSettings
+from ottla.cluster.features import KRAFT_VERSION, METADATA_VERSION, METADATA_VERSION_MAX, VersionRange
+from ottla.cluster.image import Change, ConfigType, MetadataImage
+from ottla.cluster.raft_config import RaftConfig
+from ottla.cluster.voters import Endpoint as VoterEndpoint
+from ottla.config.broker import BrokerConfig
+from ottla.config.listeners import Listener as ListenerConfig
+from ottla.config.listeners import SecurityProtocol
+from ottla.config.topic import log_config
+from ottla.server.broker import Broker
+from ottla.server.config_rules import Rules
+from ottla.server.controlling import Controller
+from ottla.server.exposition import pieces
+from ottla.server.formatting import bootstrap_records, format_metadata, found_cluster_id
+from ottla.server.gauges import families
+from ottla.server.handlers import ROUTES
+from ottla.server.http_status import open_status
+from ottla.server.listener import Listener, listen
+from ottla.server.metadata_store import MetadataStore
+from ottla.server.producer_ids import ProducerIds
+from ottla.server.quorum import Quorum
+from ottla.server.registration import Registration
+from ottla.server.replicas import Replicas
+from ottla.server.snapshotting import Snapshots, latest_image
+from ottla.server.upkeep import Upkeep
+from ottla.storage.directory_identity import Identity, LogDirectoryError
+from ottla.storage.directory_loading import LoadProgress
+from ottla.storage.files import Disk, OsDisk
+from ottla.storage.log_config import LogConfig
+from ottla.storage.log_directories import LogDirectories
+from ottla.storage.log_directory import LogDirectory
+from ottla.wire.errors import KafkaError
+from ottla.wire.primitives import uuid_text
+
+log = logging.getLogger(__name__)
+
+# What this node can serve. A feature that is not here stays at level 0.
+FEATURES = {METADATA_VERSION: VersionRange(7, METADATA_VERSION_MAX), KRAFT_VERSION: VersionRange(0, 1)}
+
+
+class StartError(Exception):
+    """Why a node cannot start, in a sentence for its owner."""
+
+
+REPORT_SECONDS = 1.0
+
+
+class Bound(NamedTuple):
+    """A listener that has its port."""
+
+    config: ListenerConfig
+    socket: socket.socket
+
+    @property
+    def port(self) -> int:
+        port: int = self.socket.getsockname()[1]
+        return port
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def own_host_name() -> str:
+    """What others call this machine, as far as it knows: Kafka advertises that where a listener has no host."""
+    name = socket.getfqdn()
+    try:
+        socket.getaddrinfo(name, None)
+    except OSError:
+        return "localhost"  # a name that not even this machine can find would keep every client away
+    return name
+
+
+class Node:
+    """`ready` is set when clients are served; `addresses` are where."""
+
+    def __init__(self, config: BrokerConfig, disk: Disk | None = None) -> None:
+        self.config = config
+        self.disk: Disk = OsDisk() if disk is None else disk
+        self.ready = trio.Event()
+        self.bound: list[Bound] = []
+        self.cluster_id = ""
+        self.status_address: tuple[str, int] | None = None
+
+    async def run(self) -> None:
+        """Serve until cancelled, then stop cleanly."""
+        config = self.config
+        if not (config.is_broker and config.is_controller):
+            raise StartError(f"process.roles is {','.join(config.process_roles)}; only broker,controller is served yet")
+        paths = dict.fromkeys((*config.log_directories, config.metadata_directory))
+        self.cluster_id = (
+            config.cluster_id or found_cluster_id(self.disk, list(paths)) or uuid_text(secrets.token_bytes(16))
+        )
+        identity = Identity(self.cluster_id, config.node_id)
+        with ExitStack() as stack:
+            directories = LogDirectories.open(
+                self.disk, config.log_directories, identity, new_directory_id=_new_directory_id
+            )
+            stack.callback(directories.abandon)
+            home, is_apart = self._metadata_home(directories, identity)
+            if is_apart:
+                stack.callback(home.abandon)
+            stack.callback(self._unbind)
+            self._bind()
+            await self._run(directories, home)
+
+    async def _run(self, directories: LogDirectories, home: LogDirectory) -> None:
+        """With directories and ports, which the caller gives back."""
+        running: _Running | None = None
+        try:
+            async with trio.open_nursery() as nursery:
+                running = _Running(self, directories, home, nursery)
+                await running.start()
+                self.ready.set()
+                await trio.sleep_forever()
+        except BaseException as error:
+            if running is not None:
+                running.stop(is_clean=self.ready.is_set() and _is_cancellation(error))
+            raise
+
+    def _metadata_home(self, directories: LogDirectories, identity: Identity) -> tuple[LogDirectory, bool]:
+        """The directory that the metadata log lives in, and whether it is apart from those of the other logs."""
+        path = os.path.normpath(self.config.metadata_directory)
+        for one in directories.directories:
+            if one.path == path:
+                return one, False
+        if path in directories.dead:
+            raise LogDirectoryError(f"the metadata log's directory cannot be used: {directories.dead[path]}")
+        return LogDirectory.open(self.disk, path, identity, new_directory_id=_new_directory_id()), True
+
+    def _bind(self) -> None:
+        for config in self.config.all_listeners:
+            if config.protocol is not SecurityProtocol.PLAINTEXT:
+                raise StartError(
+                    f"listener {config.name} is to speak {config.protocol.name}; only PLAINTEXT is served yet"
+                )
+            try:
+                self.bound.append(Bound(config, listen(config.host, config.port)))
+            except OSError as error:
+                place = str(config).partition("://")[2]
+                reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+                raise StartError(f"listener {config.name} cannot listen on {place}: {reason}") from error
+
+    def _unbind(self) -> None:
+        for bound in self.bound:
+            bound.socket.close()
+
+    def advertised(self) -> tuple[ListenerConfig, ...]:
+        """Where clients find this node: with the ports that the system chose, and this machine's name for no name."""
+        ports = {bound.config.name: bound.port for bound in self.bound}
+        return tuple(
+            one._replace(host=one.host or own_host_name(), port=one.port or ports[one.name])
+            for one in self.config.advertised_broker_listeners
+        )
+
+    def controller_endpoints(self) -> list[Endpoint]:
+        names = {one.name for one in self.config.controller_listeners}
+        return [
+            Endpoint(bound.config.name, bound.config.host or "localhost", bound.port)
+            for bound in self.bound
+            if bound.config.name in names
+        ]
+
+
+class _Running:
+    """The parts of a node that has its directories and ports."""
+
+    def __init__(self, node: Node, directories: LogDirectories, home: LogDirectory, nursery: trio.Nursery) -> None:
+        config = node.config
+        disk = node.disk
+        self._node = node
+        self._config = config
+        self._directories = directories
+        self._nursery = nursery
+        self._listeners: list[Listener] = []
+        self._directory_ids = [one.meta.directory_id or b"" for one in directories.directories]
+        format_metadata(
+            disk,
+            config.log_directories,
+            config.metadata_directory,
+            FEATURES,
+            node_id=config.node_id,
+            directory_id=home.meta.directory_id or b"",
+            endpoints=node.controller_endpoints(),
+            now_ms=now_ms(),
+        )
+        self.store = MetadataStore(
+            disk,
+            config.metadata_directory,
+            now_ms(),
+            segment_bytes=config.internal_metadata_log_segment_bytes or config.metadata_log_segment_bytes,
+            segment_ms=config.metadata_log_segment_ms,
+        )
+        raft_config = RaftConfig(
+            cluster_id=node.cluster_id,
+            node_id=config.node_id,
+            directory_id=home.meta.directory_id or b"",
+            listener=config.controller_listener_names[0],
+            endpoints={one.listener: VoterEndpoint(one.host, one.port) for one in node.controller_endpoints()},
+            append_linger_ms=0,
+        )
+        self.quorum = Quorum(self.store, raft_config, random.Random(), now_ms, latest_image(self.store))
+        self.controller = Controller(
+            self.quorum, self._settings(), bootstrap_records(disk, config.metadata_directory), now_ms
+        )
+        self.broker = Broker(config, node.cluster_id, directories, ROUTES, nursery)
+        self.broker.controller = self.controller
+        self.broker.quorum = self.quorum
+        self.quorum.settled = self.broker.end_pass
+        self.replicas = Replicas(self.broker, config.node_id, directories, self._log_config)
+        self.registration = Registration(config, node.cluster_id, self.controller, self.quorum, FEATURES)
+        self.broker.producer_ids = ProducerIds(self.controller, config.node_id, lambda: self.registration.broker_epoch)
+        self._caught_up = _CaughtUp(self.quorum)
+        self._snapshots = Snapshots(self.quorum, self.store, config, now_ms)
+        for follower in (self.replicas, self.controller, self._caught_up, self._snapshots):
+            self.quorum.follow(follower)
+
+    def _settings(self) -> ControllerSettings:
+        config = self._config
+        return ControllerSettings(
+            cluster_id=self._node.cluster_id,
+            node_id=config.node_id,
+            config_rules=Rules(config),
+            random=random.Random(),
+            supported_features=FEATURES,
+            quorum_node_ids=(config.node_id,),
+            default_partition_count=config.num_partitions,
+            default_replication_factor=config.default_replication_factor,
+            min_insync_replicas=config.min_insync_replicas,
+            unclean_leader_election_enabled=config.unclean_leader_election_enable,
+            delete_topics_enabled=config.delete_topic_enable,
+            broker_session_timeout_ms=config.broker_session_timeout_ms,
+        )
+
+    def _log_config(self, image: MetadataImage, topic: str) -> LogConfig:
+        return log_config(image.config_overrides(ConfigType.TOPIC, topic), self.broker.config)
+
+    async def start(self) -> None:
+        voters = self.quorum.raft.voters
+        if voters.ids != [self._config.node_id]:
+            # It would wait for ever: nobody here speaks to other voters yet.
+            reason = f"the voters of the metadata log are {voters.ids or 'nobody'}, not this node alone"
+            raise StartError(f"{self.store.directory}: {reason}; only a quorum of one is served yet")
+        self._open_status()
+        self._nursery.start_soon(self.quorum.run)
+        self.quorum.start()
+        await self._caught_up.event.wait()
+        image = self.quorum.image
+        warnings = self._directories.load(
+            lambda topic: self._log_config(image, topic),
+            now_ms(),
+            stray_id=lambda key, topic_id: self.replicas.stray_id(image, key, topic_id),
+            report=LoadReport(time.monotonic),
+        )
+        for warning in warnings:
+            log.warning("%s", warning)
+        self.replicas.start(image)
+        await self.registration.register(
+            self._node.advertised(), self._directory_ids, self._directories.last_broker_epoch
+        )
+        upkeep = Upkeep(self._config, self._directories, now_ms)
+        for task in (
+            self.registration.run,
+            self._snapshots.run,
+            self.broker.deadlines.run,
+            self.broker.flusher.run,
+            upkeep.run,
+        ):
+            self._nursery.start_soon(task)
+        for bound in self._node.bound:
+            listener = Listener(self.broker, bound.config.name, bound.socket)
+            self._listeners.append(listener)
+            self._nursery.start_soon(listener.serve)
+
+    def _open_status(self) -> None:
+        """Metrics, liveness and readiness over HTTP, if they are wanted; before anything takes time."""
+        started_seconds = time.time()
+        status = open_status(
+            self._config,
+            metrics=lambda: pieces(
+                chain(self.broker.metrics.families(), families(self.broker, self._listeners, started_seconds))
+            ),
+            health=lambda: [] if self._directories.online else ["every log directory has failed"],
+            readiness=lambda: [] if self._node.ready.is_set() else ["the node is starting"],
+        )
+        if status is not None:
+            self._node.status_address = status.address
+            self._nursery.start_soon(status.serve)
+
+    def stop(self, *, is_clean: bool) -> None:
+        """Every task has ended: nobody touches a log any more."""
+        if not is_clean:
+            self.store.abandon()
+            return
+        try:
+            self.store.close()
+        except (KafkaError, OSError) as error:
+            log.error("the metadata log cannot be closed: %s", error)
+        if not self._directories.close(self.registration.broker_epoch):
+            log.warning("this was no clean stop: logs will be recovered at the next start")
+
+
+class LoadReport:
+    """Tells a person how far the recovery of logs has come, when it takes long: a line a second at most."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._told_at = clock()
+
+    def __call__(self, progress: LoadProgress) -> None:
+        now = self._clock()
+        recovery = progress.recovery
+        if recovery is None or now - self._told_at < REPORT_SECONDS:
+            return
+        self._told_at = now
+        log.info(
+            "recovering %s, log %d of %d: segment %d of %d, %d of %d MB",
+            recovery.directory,
+            progress.log_number,
+            progress.log_count,
+            recovery.segment_number,
+            recovery.segment_count,
+            recovery.bytes_done >> 20,
+            recovery.bytes_count >> 20,
+        )
+
+
+class _CaughtUp:
+    """Set when this node leads the quorum and the cluster has its features: the image can be trusted then."""
+
+    def __init__(self, quorum: Quorum) -> None:
+        self.event = trio.Event()
+        self._quorum = quorum
+        self._is_active = False
+
+    def committed(self, change: Change) -> None: ...
+
+    def activated(self, epoch: int) -> None:
+        self._is_active = True
+        self._look()
+
+    def deactivated(self) -> None:
+        self._is_active = False
+
+    def reached(self, offset: int) -> None:
+        self._look()
+
+    def _look(self) -> None:
+        if self._is_active and self._quorum.image.metadata_version:
+            self.event.set()
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    """Whether nothing has gone wrong: the node was told to stop."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(trio.Cancelled)[1] is None
+    return isinstance(error, trio.Cancelled)
+
+
+def _new_directory_id() -> bytes:
+    return secrets.token_bytes(16)
+
+
+async def serve(config: BrokerConfig, started: Callable[[Node], None]) -> None:
+    """Run a node; `started` is called when clients are served."""
+    node = Node(config)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(node.run)
+        await node.ready.wait()
+        started(node)

@@ -1,0 +1,145 @@
+"""A partition as its leader here knows it: the log, how far readers may see, and who waits for more.
+
+State changes only between awaits. `stage` and `commit` are the two halves of an append, so that all requests of a pass
+share one write. As long as the leader is the only replica, what is committed is readable, or flushed where
+`flush.messages` is 1; followers will change that, and only `update_high_watermark` with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ottla.server.metrics import TopicTraffic
+from ottla.storage.files import Buffer
+from ottla.storage.log import Appended, Log
+from ottla.wire.errors import ErrorCode, KafkaError
+
+
+class Watcher(Protocol):
+    """Somebody who waits for the partition's readable end to move."""
+
+    def moved(self, partition: Partition, added_bytes: int) -> bool:
+        """More can be read. Whether the watcher has seen enough and is to be forgotten."""
+
+    def gone(self) -> None:
+        """A partition is of no use here any more, and forgets its watchers."""
+
+
+class Partition:
+    __slots__ = (
+        "_flush_waiters",
+        "_unseen_bytes",
+        "_watchers",
+        "commit_error",
+        "index",
+        "leader_epoch",
+        "log",
+        "staged_bytes",
+        "topic",
+        "topic_id",
+        "traffic",
+    )
+
+    def __init__(self, topic: str, topic_id: bytes, index: int, log: Log, leader_epoch: int) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.log = log
+        self.traffic = TopicTraffic()
+        self.leader_epoch = leader_epoch
+        self.staged_bytes = 0
+        self.commit_error: KafkaError | None = None
+        self._unseen_bytes = 0
+        self._watchers: dict[Watcher, None] = {}
+        self._flush_waiters: list[tuple[int, Callable[[KafkaError | None], None]]] = []
+
+    def __repr__(self) -> str:
+        return f"{self.topic}-{self.index}"
+
+    # Appending
+
+    def stage(self, records: Buffer, now_ms: int) -> Appended:
+        """Take one batch from a client. It is in the log once `commit` has returned."""
+        appended = self.log.stage(records, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        self.staged_bytes += len(records)
+        self.traffic.produce_count += 1
+        self.commit_error = None
+        return appended
+
+    def commit(self) -> None:
+        """Write what is staged, and tell those who wait for it. An error is left in `commit_error`."""
+        added_bytes, self.staged_bytes = self.staged_bytes, 0
+        try:
+            self.log.commit()
+        except KafkaError as error:
+            self.commit_error = error
+            self.traffic.produce_failed_count += 1
+            if self.log.failure is not None:
+                self.dismiss_watchers()
+            return
+        self.traffic.bytes_in += added_bytes
+        self.update_high_watermark(added_bytes)
+
+    def update_high_watermark(self, added_bytes: int) -> None:
+        """Let readers see what they may see by now; `added_bytes` have been written since the last time."""
+        log = self.log
+        self._unseen_bytes += added_bytes
+        # Who asks for every record to be on the disk before it counts must not see one that a power cut takes back.
+        end_offset = log.end_offset if log.config.flush_messages > 1 else log.recovery_point
+        if log.high_watermark >= end_offset:
+            return
+        log.advance_high_watermark(end_offset)
+        added_bytes, self._unseen_bytes = self._unseen_bytes, 0
+        if self._watchers:
+            for watcher in list(self._watchers):
+                if watcher.moved(self, added_bytes):
+                    self._watchers.pop(watcher, None)
+
+    def resigned(self) -> None:
+        """The partition is not led here any more: whoever waits is told, and finds out the rest."""
+        self.dismiss_watchers()
+        if self._flush_waiters:
+            self.flushed(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self} is not led here any more"))
+
+    # Waiting
+
+    def watch(self, watcher: Watcher) -> None:
+        self._watchers[watcher] = None
+
+    def forget(self, watcher: Watcher) -> None:
+        self._watchers.pop(watcher, None)
+
+    def dismiss_watchers(self) -> None:
+        watchers, self._watchers = self._watchers, {}
+        for watcher in watchers:
+            watcher.gone()
+
+    @property
+    def must_flush_first(self) -> bool:
+        """Whether an acknowledgement has to wait for the disk: flush.messages=1."""
+        return self.log.wants_flush
+
+    def when_flushed(self, end_offset: int, tell: Callable[[KafkaError | None], None]) -> None:
+        """Call back when everything before this offset is on the disk, or cannot be."""
+        self._flush_waiters.append((end_offset, tell))
+
+    def flushed(self, error: KafkaError | None = None) -> None:
+        """A flush has ended: readers see what it was for, and those are told who waited."""
+        if error is None:
+            self.update_high_watermark(0)
+        elif self.log.failure is not None:
+            self.dismiss_watchers()
+        reached = self.log.recovery_point
+        waiters, self._flush_waiters = self._flush_waiters, []
+        for end_offset, tell in waiters:
+            if error is not None or end_offset <= reached:
+                tell(error)
+            elif end_offset > self.log.end_offset:
+                tell(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self} was cut before offset {end_offset}"))
+            else:
+                self._flush_waiters.append((end_offset, tell))
+
+    @property
+    def awaits_flush(self) -> bool:
+        return bool(self._flush_waiters)

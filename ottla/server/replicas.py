@@ -1,0 +1,131 @@
+"""The logs of this broker follow the metadata image: made, given up, deleted and reconfigured as it says.
+
+A topic's logs are made when its partitions name this broker, and renamed, to be removed later, when they no longer do.
+What was found on the disk at start and belongs to no partition of the image is stray: `stray_id` has it set aside under
+another name before logs are loaded, for a person to look at. A disk that fails takes its own partitions offline; it
+must not keep the broker from following.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+
+from ottla.cluster.image import ALL_BROKERS, Change, ConfigType, MetadataImage, Topic
+from ottla.config.dynamic import surviving
+from ottla.server.broker import Broker
+from ottla.server.partition import Partition
+from ottla.storage.log import Log
+from ottla.storage.log_config import LogConfig
+from ottla.storage.log_directories import LogDirectories
+from ottla.storage.offset_checkpoint import TopicPartition
+from ottla.wire.errors import KafkaError
+
+log = logging.getLogger(__name__)
+
+ConfigOf = Callable[[MetadataImage, str], LogConfig]
+
+
+class Replicas:
+    """Follows the quorum for the broker."""
+
+    def __init__(self, broker: Broker, node_id: int, directories: LogDirectories, config_of: ConfigOf) -> None:
+        self._broker = broker
+        self._node_id = node_id
+        self._directories = directories
+        self._config_of = config_of
+        self._static_config = broker.config
+        self._is_started = False
+
+    def committed(self, change: Change) -> None:
+        image = change.image
+        self._broker.image = image
+        if not self._is_started:
+            return
+        if "configs" in change.delta.changed_parts:
+            self.reconfigure(image)
+        topics = change.delta.topics
+        for topic in topics.removed.values():
+            for index in topic.partitions:
+                self._remove(topic, index)
+        for topic_id, touched in topics.touched.items():
+            changed = image.topics.by_id.get(topic_id)
+            if changed is not None:
+                for index in touched:
+                    is_new = change.delta.image.topics.partition_by_id(topic_id, index) is None
+                    self._follow(image, changed, index, is_new=is_new)
+
+    def stray_id(self, image: MetadataImage, key: TopicPartition, topic_id: bytes | None) -> str | None:
+        """For a log that was found and belongs to no partition of this broker, a name to set it aside under."""
+        topic = image.topics.by_name.get(key[0])
+        wanted = None if topic is None else topic.partitions.get(key[1])
+        is_ours = topic is not None and topic.id == topic_id and wanted is not None and self._node_id in wanted.replicas
+        return None if is_ours else secrets.token_hex(16)
+
+    def start(self, image: MetadataImage) -> None:
+        """The logs are loaded: lead what the image says is led here."""
+        self._is_started = True
+        self._broker.image = image
+        self.reconfigure(image)
+        for topic, index, _ in image.topics.all_partitions():
+            self._follow(image, topic, index, is_new=False)
+
+    def activated(self, epoch: int) -> None: ...
+
+    def deactivated(self) -> None: ...
+
+    def reached(self, offset: int) -> None: ...
+
+    def _follow(self, image: MetadataImage, topic: Topic, index: int, *, is_new: bool) -> None:
+        wanted = topic.partitions.get(index)
+        if wanted is None or self._node_id not in wanted.replicas:
+            self._remove(topic, index)
+            return
+        if wanted.leader != self._node_id:
+            self._broker.resign(topic.name, topic.id, index)
+            return
+        try:
+            found = self._directories.create(
+                (topic.name, index),
+                topic.id,
+                self._config_of(image, topic.name),
+                self._broker.now_ms(),
+                is_new=is_new,
+            )
+        except KafkaError as error:
+            log.error("%s-%d cannot be led here: %s", topic.name, index, error.message)
+            return
+        self._lead(topic, index, found, wanted.leader_epoch)
+
+    def _lead(self, topic: Topic, index: int, found: Log, leader_epoch: int) -> None:
+        known = self._broker.led(topic.id, index)
+        if known is not None:
+            known.leader_epoch = leader_epoch
+            return
+        partition = Partition(topic.name, topic.id, index, found, leader_epoch)
+        partition.update_high_watermark(0)
+        self._broker.lead(partition)
+
+    def _remove(self, topic: Topic, index: int) -> None:
+        key = (topic.name, index)
+        self._broker.resign(topic.name, topic.id, index)
+        directory = self._directories.directory_of(key)
+        if directory is None or directory.hosted[key].topic_id != topic.id:
+            return
+        try:
+            self._directories.delete(key, secrets.token_hex(16), self._broker.now_ms())
+        except KafkaError as error:
+            log.error("%s-%d cannot be deleted: %s", topic.name, index, error.message)
+
+    def reconfigure(self, image: MetadataImage) -> None:
+        """Configurations have changed: the broker and every log get what holds for them now."""
+        cluster = image.config_overrides(*ALL_BROKERS)
+        own = image.config_overrides(ConfigType.BROKER, str(self._node_id))
+        self._broker.config, problems = surviving(self._static_config, cluster, own)
+        for problem in problems:
+            log.warning("%s", problem)
+        for partition in self._broker.partitions():
+            config = self._config_of(image, partition.topic)
+            if config != partition.log.config:
+                partition.log.reconfigure(config)

@@ -1,0 +1,127 @@
+"""Bytes in and out of one socket, never waiting: what cannot be sent now stays in the queue.
+
+The transport alone decides how a range of a file travels: `sendfile` where that pays, read and sent where it does not.
+A transport without `sendfile` (that of TLS, one day) has the same face, and the tests run on both.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+from typing import TypeAlias
+
+from ottla.storage.files import Buffer, File
+
+# Below this, reading and sending costs less than the extra system call of sendfile.
+SENDFILE_BYTES_MIN = 32 << 10
+BUFFERS_PER_SEND_MAX = 64
+# What is read from files before it can be sent stays in memory if the client does not read: a few hundred clients may.
+READ_BYTES_PER_SEND_MAX = 256 << 10
+# One connection with a fast reader must not keep all others waiting.
+BYTES_PER_TURN_MAX = 4 << 20
+
+
+class FileRange:
+    """Bytes of a file to be sent. It holds the file open, whatever becomes of the segment meanwhile."""
+
+    __slots__ = ("file", "position", "size_bytes")
+
+    def __init__(self, file: File, position: int, size_bytes: int) -> None:
+        self.file = file
+        self.position = position
+        self.size_bytes = size_bytes
+
+    def __len__(self) -> int:
+        return self.size_bytes
+
+    def take(self, size_bytes: int) -> bytes:
+        """Read from the front. ConnectionError if the file has been cut: what was announced cannot be sent."""
+        data = self.file.read_at(self.position, size_bytes)
+        if len(data) != size_bytes:
+            raise ConnectionError(f"{self.file.path} ends before byte {self.position + size_bytes}")
+        self.position += size_bytes
+        self.size_bytes -= size_bytes
+        return data
+
+
+Piece: TypeAlias = Buffer | FileRange
+
+
+class SocketTransport:
+    """A connected, non-blocking socket."""
+
+    __slots__ = ("_uses_sendfile", "socket")
+
+    def __init__(self, connected: socket.socket, *, uses_sendfile: bool = True) -> None:
+        self.socket = connected
+        self._uses_sendfile = uses_sendfile
+
+    def receive(self, bytes_max: int) -> bytes | None:
+        """What has come, None if nothing has; empty at the end of the stream."""
+        try:
+            return self.socket.recv(bytes_max)
+        except BlockingIOError:
+            return None
+
+    def receive_into(self, window: memoryview) -> int | None:
+        try:
+            return self.socket.recv_into(window)
+        except BlockingIOError:
+            return None
+
+    def send(self, queue: deque[Piece]) -> bool:
+        """Send from the front of the queue what the socket takes now; whether anything was sent at all."""
+        sent_bytes = 0
+        try:
+            while queue and sent_bytes < BYTES_PER_TURN_MAX:
+                first = queue[0]
+                if type(first) is FileRange and self._uses_sendfile and first.size_bytes >= SENDFILE_BYTES_MIN:
+                    sent_bytes += self._send_file(first, queue, BYTES_PER_TURN_MAX - sent_bytes)
+                else:
+                    sent_bytes += self._send_buffers(queue)
+        except BlockingIOError:
+            pass
+        return sent_bytes > 0
+
+    def _send_file(self, part: FileRange, queue: deque[Piece], bytes_max: int) -> int:
+        size_bytes = min(part.size_bytes, bytes_max)
+        sent_bytes = os.sendfile(self.socket.fileno(), part.file.fileno(), part.position, size_bytes)
+        if not sent_bytes:
+            raise ConnectionError(f"{part.file.path} ends before byte {part.position + part.size_bytes}")
+        part.position += sent_bytes
+        part.size_bytes -= sent_bytes
+        if not part.size_bytes:
+            queue.popleft()
+        return sent_bytes
+
+    def _send_buffers(self, queue: deque[Piece]) -> int:
+        """Send the buffers at the front, up to the next range that is worth a sendfile."""
+        buffers: list[Buffer] = []
+        bytes_left = READ_BYTES_PER_SEND_MAX
+        for index, piece in enumerate(queue):
+            if isinstance(piece, FileRange):
+                size_bytes = piece.size_bytes
+                if (self._uses_sendfile and size_bytes >= SENDFILE_BYTES_MIN) or bytes_left <= 0:
+                    break
+                if size_bytes > bytes_left:
+                    buffers.append(piece.take(bytes_left))
+                    queue.insert(index, buffers[-1])
+                    break
+                piece = queue[index] = piece.take(size_bytes)
+            buffers.append(piece)
+            bytes_left -= len(piece)
+            if len(buffers) == BUFFERS_PER_SEND_MAX:
+                break
+        sent_bytes = left_bytes = self.socket.sendmsg(buffers) if len(buffers) > 1 else self.socket.send(buffers[0])
+        for buffer in buffers:
+            if left_bytes < len(buffer):
+                if left_bytes:
+                    queue[0] = memoryview(buffer)[left_bytes:]
+                break
+            left_bytes -= len(buffer)
+            queue.popleft()
+        return sent_bytes
+
+    def close(self) -> None:
+        self.socket.close()

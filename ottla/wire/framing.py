@@ -1,0 +1,120 @@
+"""Length-prefixed frames, both ways, without a socket.
+
+Bytes go in through `receive_data`, whole frames come out of `frames`; the caller owns the transport. A frame that lies
+whole inside one received chunk is handed out where it lies, as (data, start, end), never copied. A frame that spans
+chunks is assembled in a buffer that grows with what has arrived: an announced size costs nothing. A size beyond the
+limit is the peer's error, and the reader is useless afterwards.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence, Sized
+from typing import NamedTuple, TypeVar
+
+PREFIX_BYTES = 4
+# Below this, one more copy costs less than the calls that would avoid it.
+WINDOW_BYTES_MIN = 65536
+
+_SIZE = struct.Struct(">i")
+
+Piece = TypeVar("Piece", bound=Sized)
+
+
+class FramingError(Exception):
+    """The peer announced a frame that is not possible or not allowed; only closing the connection helps."""
+
+
+class Frame(NamedTuple):
+    """One frame without its prefix: the bytes of `data` from `start` up to, not including, `end`."""
+
+    data: bytes | bytearray
+    start: int
+    end: int
+
+
+class FrameReader:
+    """Cuts a stream into frames.
+
+    `frame_bytes_max` may be changed at any time and holds from the next frame on: small before a peer has shown who
+    it is, large afterwards. Take all frames before giving more data: what is left over is copied.
+    """
+
+    __slots__ = ("_data", "_end", "_growing", "_start", "_window", "frame_bytes_max")
+
+    def __init__(self, frame_bytes_max: int) -> None:
+        self.frame_bytes_max = frame_bytes_max
+        # _start <= _end <= len(_data): before _start all was handed out, from _end on nothing has come.
+        self._data: bytes | bytearray = b""
+        self._start = 0
+        self._end = 0
+        # The same object as _data as long as nobody else refers to it, so that it may still grow.
+        self._growing: bytearray | None = None
+        self._window: memoryview | None = None
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much has come that was not handed out: not 0 at the end of a stream means a frame was cut off."""
+        return self._end - self._start
+
+    def receive_data(self, data: bytes) -> None:
+        """Take the next bytes of the stream."""
+        assert self._window is None, "a window is open: fill it first"
+        if self._start == self._end:
+            self._data, self._start, self._end, self._growing = data, 0, len(data), None
+            return
+        if self._growing is None:
+            # Frames may still refer to the old buffer; only what none of them covers moves.
+            self._data = self._growing = bytearray(memoryview(self._data)[self._start : self._end])
+            self._start = 0
+        else:
+            del self._growing[self._end :]
+        self._growing += data
+        self._end = len(self._growing)
+
+    def frames(self) -> Iterator[Frame]:
+        """Every whole frame that is there now; FramingError once one is reached that cannot be."""
+        while self._end - self._start >= PREFIX_BYTES:
+            size = self._announced()
+            if not 0 <= size <= self.frame_bytes_max:
+                raise FramingError(f"a frame of {size} bytes was announced, at most {self.frame_bytes_max} are allowed")
+            start = self._start + PREFIX_BYTES
+            end = start + size
+            if end > self._end:
+                return
+            self._start = end
+            self._growing = None
+            yield Frame(self._data, start, end)
+
+    def window(self) -> memoryview | None:
+        """Room to receive the rest of a large frame into directly, or None where `receive_data` is the way.
+
+        Call it when `frames` has run dry, then `fill`. The room is never larger than what has arrived of the frame.
+        """
+        arrived_bytes = self._end - self._start
+        if self._growing is None or arrived_bytes < WINDOW_BYTES_MIN:
+            return None
+        missing_bytes = PREFIX_BYTES + self._announced() - arrived_bytes
+        assert missing_bytes > 0, "whole frames are to be taken first"
+        assert self._window is None, "one window at a time"
+        if self._end == len(self._growing):
+            self._growing += bytes(min(missing_bytes, arrived_bytes))
+        self._window = memoryview(self._growing)[self._end :]
+        return self._window
+
+    def fill(self, count: int) -> None:
+        """The first `count` bytes of the window have been received; the window is closed."""
+        assert self._window is not None, "there is no window"
+        assert 0 <= count <= len(self._window), count
+        self._window.release()
+        self._window = None
+        self._end += count
+
+    def _announced(self) -> int:
+        size: int = _SIZE.unpack_from(self._data, self._start)[0]
+        return size
+
+
+def frame(pieces: Sequence[Piece]) -> list[Piece | bytes]:
+    """The pieces with the prefix that makes them a frame; a piece is anything whose len() is its number of bytes."""
+    return [_SIZE.pack(sum(map(len, pieces))), *pieces]

@@ -1,0 +1,66 @@
+"""Record batches: the unit in which Kafka sends, checks, stores and serves records.
+
+batch.py is the view that the hot path uses, record.py looks inside, builder.py makes batches, control.py the special
+ones, legacy.py reads message formats v0 and v1, scan.py walks through files. Here are the names that others use.
+"""
+
+from __future__ import annotations
+
+from ottla.wire.compression import Codec
+from ottla.wire.records.batch import (
+    HEADER_BYTES,
+    NO_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    RecordBatch,
+    TimestampType,
+    iter_batches,
+    read_batch,
+)
+from ottla.wire.records.builder import BatchBuilder
+from ottla.wire.records.control import (
+    ControlType,
+    EndTransactionMarker,
+    control_batch,
+    control_key,
+    control_type,
+    end_transaction_batch,
+    parse_end_transaction,
+)
+from ottla.wire.records.legacy import LegacyEntry, iter_legacy_records, read_legacy_entry
+from ottla.wire.records.record import Header, Record, check_boundaries, iter_records
+from ottla.wire.records.scan import read_entry, records_of, scan
+
+__all__ = [
+    "HEADER_BYTES",
+    "NO_LEADER_EPOCH",
+    "NO_PRODUCER_EPOCH",
+    "NO_PRODUCER_ID",
+    "NO_SEQUENCE",
+    "NO_TIMESTAMP",
+    "BatchBuilder",
+    "Codec",
+    "ControlType",
+    "EndTransactionMarker",
+    "Header",
+    "LegacyEntry",
+    "Record",
+    "RecordBatch",
+    "TimestampType",
+    "check_boundaries",
+    "control_batch",
+    "control_key",
+    "control_type",
+    "end_transaction_batch",
+    "iter_batches",
+    "iter_legacy_records",
+    "iter_records",
+    "parse_end_transaction",
+    "read_batch",
+    "read_entry",
+    "read_legacy_entry",
+    "records_of",
+    "scan",
+]

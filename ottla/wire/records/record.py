@@ -1,0 +1,231 @@
+"""The records inside a batch of message format v2: the hop over their boundaries, and reading them.
+
+Works on an uncompressed batch where it lies and on a compressed one as it streams out of the codec, so that memory
+stays at one chunk and one record. Whoever calls says how many bytes may come out. Whatever does not fit, to the byte,
+is INVALID_RECORD, as in Kafka. The batch's header is believed: it went through `read_batch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from ottla.wire.compression import Buffer, Codec, chunks
+from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.primitives import read_varint, read_varlong
+from ottla.wire.records.batch import HEADER_BYTES, INT64_MAX, LOG_APPEND_TIME_FLAG, RecordBatch
+
+# Attributes, timestamp delta, offset delta, key length, value length, number of headers: a byte each at least.
+BODY_BYTES_MIN = 6
+RECORD_BYTES_MIN = 1 + BODY_BYTES_MIN
+_HEADER_BYTES_MIN = 2
+
+Header = tuple[bytes, bytes | None]
+
+
+class Record(NamedTuple):
+    """One record. Header keys stay bytes: what a client sent goes out again as it came."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
+
+
+def check_boundaries(batch: RecordBatch, *, bytes_max: int) -> None:
+    """Check that lengths, count and size agree, without looking into a record. INVALID_RECORD if they do not."""
+    if _is_emptied(batch):
+        return
+    if batch.codec == Codec.NONE:
+        _check_hop(batch.view, batch.start + HEADER_BYTES, batch.end, batch.count)
+        return
+    pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max)
+    first, second = next(pieces, b""), next(pieces, b"")
+    if not second:  # most batches are no larger than a chunk
+        _check_hop(first, 0, len(first), batch.count)
+        return
+    for _ in _bodies_in_chunks(chain((first, second), pieces), batch.count, bytes_max):
+        pass
+
+
+def _check_hop(data: Buffer, start: int, end: int, count: int) -> None:
+    _check_count(count, end - start)
+    try:
+        position = _hop(data, start, count)
+    except IndexError:
+        raise _invalid("a record reaches beyond the end of its batch") from None
+    # Positions only grow, so this one comparison is the bound for all of them.
+    if position != end:
+        raise _invalid(f"{count} records take {position - start} bytes, not the {end - start} that are there")
+
+
+def _hop(data: Buffer, position: int, count: int) -> int:
+    """The position after so many records: 0.2 microseconds each, which is why the two short lengths are unrolled."""
+    for _ in range(count):
+        zigzag = data[position]
+        if zigzag < 0x80:
+            position += 1 + (zigzag >> 1)
+        elif (high := data[position + 1]) < 0x80:
+            zigzag = zigzag & 0x7F | high << 7
+            position += 2 + (zigzag >> 1)
+        else:
+            length, position = _read_length(data, position)
+            zigzag = length << 1
+            position += length
+        if zigzag & 1 or zigzag < BODY_BYTES_MIN << 1:
+            raise _invalid("a record is shorter than a record can be")
+    return position
+
+
+def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | None = None) -> Iterator[Record]:
+    """Every record, one at a time; `bytes_max` bounds them all together, `record_bytes_max` each of them.
+
+    In a batch of LogAppendTime all have the batch's timestamp.
+    """
+    append_time = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME_FLAG else None
+    for body in _bodies(batch, bytes_max, bytes_max if record_bytes_max is None else record_bytes_max):
+        try:
+            timestamp_delta, offset_delta, key, value, headers = _parse(body)
+        except IndexError:
+            raise _invalid("a record ends before its last field") from None
+        except KafkaError as error:
+            raise _invalid(error.message) from None
+        if not 0 <= offset_delta <= batch.last_offset_delta:
+            raise _invalid(f"offset delta {offset_delta} in a batch whose last is {batch.last_offset_delta}")
+        timestamp = batch.base_timestamp + timestamp_delta if append_time is None else append_time
+        if not -INT64_MAX <= timestamp <= INT64_MAX:
+            raise _invalid(f"timestamp {timestamp}")
+        yield Record(batch.base_offset + offset_delta, timestamp, key, value, headers)
+
+
+def _parse(body: bytes) -> tuple[int, int, bytes | None, bytes | None, tuple[Header, ...]]:
+    """The fields of a record from the bytes behind its length; IndexError where they are too few."""
+    timestamp_delta, position = read_varlong(body, 1)
+    offset_delta, position = read_varint(body, position)
+    key, position = _nullable_bytes(body, position)
+    value, position = _nullable_bytes(body, position)
+    headers: tuple[Header, ...] = ()
+    if body[position]:
+        headers, position = _headers(body, position)
+    else:
+        position += 1
+    if position != len(body):
+        raise _invalid(f"a record of {len(body)} bytes has fields of {position}")
+    return timestamp_delta, offset_delta, key, value, headers
+
+
+def _headers(body: bytes, position: int) -> tuple[tuple[Header, ...], int]:
+    count, position = read_varint(body, position)
+    if not 0 <= count * _HEADER_BYTES_MIN <= len(body) - position:
+        raise _invalid(f"{count} headers in {len(body) - position} bytes")
+    headers = []
+    for _ in range(count):
+        key, position = _nullable_bytes(body, position)
+        if key is None:
+            raise _invalid("a header without a key")
+        value, position = _nullable_bytes(body, position)
+        headers.append((key, value))
+    return tuple(headers), position
+
+
+def _nullable_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:
+    """Bytes with their length in front; any negative length is null, as in Java."""
+    zigzag = body[position]
+    if zigzag < 0x80:  # most lengths are one byte
+        length = zigzag >> 1 ^ -(zigzag & 1)
+        position += 1
+    else:
+        length, position = read_varint(body, position)
+    if length < 0:
+        return None, position
+    end = position + length
+    # A slice that is too short shows at the latest when the record's end is compared with the position.
+    return body[position:end], end
+
+
+def _bodies(batch: RecordBatch, bytes_max: int, record_bytes_max: int) -> Iterator[bytes]:
+    """What follows each record's length, with count and total size checked."""
+    if _is_emptied(batch):
+        return iter(())
+    if batch.codec == Codec.NONE:
+        return _bodies_in_view(batch.records_data, batch.count, min(bytes_max, record_bytes_max))
+    pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max)
+    return _bodies_in_chunks(pieces, batch.count, record_bytes_max)
+
+
+def _is_emptied(batch: RecordBatch) -> bool:
+    """The cleaner keeps the header alone; it is not compressed, whatever it says."""
+    return not batch.count and batch.size_bytes == HEADER_BYTES
+
+
+def _bodies_in_view(view: memoryview, count: int, record_bytes_max: int) -> Iterator[bytes]:
+    _check_count(count, len(view))
+    position = 0
+    for _ in range(count):
+        try:
+            length, position = _read_length(view, position)
+        except IndexError:
+            raise _invalid("a record reaches beyond the end of its batch") from None
+        _check_length(length, record_bytes_max)
+        end = position + length
+        if end > len(view):
+            raise _invalid("a record reaches beyond the end of its batch")
+        yield bytes(view[position:end])
+        position = end
+    if position != len(view):
+        raise _invalid(f"{len(view) - position} bytes are left after the last of {count} records")
+
+
+def _bodies_in_chunks(pieces: Iterator[bytes], count: int, record_bytes_max: int) -> Iterator[bytes]:
+    pending = bytearray()
+    position = 0
+    for piece in pieces:
+        del pending[:position]
+        pending += piece
+        position = 0
+        while count and (found := _whole_body(pending, position, record_bytes_max)) is not None:
+            start, position = found
+            count -= 1
+            yield bytes(memoryview(pending)[start:position])
+        if not count and position < len(pending):
+            raise _invalid("bytes are left after the last record")
+    if count:
+        raise _invalid(f"the batch ends with {count} records missing")
+
+
+def _whole_body(pending: bytearray, position: int, record_bytes_max: int) -> tuple[int, int] | None:
+    """Start and end of the body whose length is at the position, or None as long as not all of it has come."""
+    try:
+        length, start = _read_length(pending, position)
+    except IndexError:
+        return None
+    _check_length(length, record_bytes_max)
+    end = start + length
+    return (start, end) if end <= len(pending) else None
+
+
+def _read_length(data: Buffer, position: int) -> tuple[int, int]:
+    try:
+        return read_varint(data, position)
+    except KafkaError as error:
+        raise _invalid(error.message) from None
+
+
+def _check_length(length: int, record_bytes_max: int) -> None:
+    if length < BODY_BYTES_MIN:
+        raise _invalid("a record is shorter than a record can be")
+    if length > record_bytes_max:
+        raise KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE, f"a record of {length} bytes where {record_bytes_max} are allowed"
+        )
+
+
+def _check_count(count: int, records_bytes: int) -> None:
+    if count * RECORD_BYTES_MIN > records_bytes:
+        raise _invalid(f"{count} records cannot fit in {records_bytes} bytes")
+
+
+def _invalid(why: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_RECORD, why)

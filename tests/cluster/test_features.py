@@ -1,0 +1,64 @@
+"""Features: what a new cluster has, what a level needs, and in which version records are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from ottla.cluster import features
+from ottla.cluster.features import VersionRange
+
+
+def test_a_new_cluster_has_what_kafkas_storage_tool_gives_it() -> None:
+    assert features.default_levels() == {
+        "metadata.version": 30,
+        "eligible.leader.replicas.version": 1,
+        "group.version": 1,
+        "kraft.version": 1,
+        "share.version": 1,
+        "streams.version": 1,
+        "transaction.version": 2,
+    }
+
+
+def test_an_older_metadata_version_brings_fewer_features() -> None:
+    assert features.default_levels(21)["kraft.version"] == 1
+    assert features.default_levels(21)["group.version"] == 0
+    assert features.default_levels(22)["transaction.version"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "levels", "reason"),
+    [
+        ("group.version", 0, {}, None),
+        ("group.version", 1, {"metadata.version": 30}, None),
+        ("group.version", 1, {"metadata.version": 6}, "group.version 1 needs metadata.version 7 or higher"),
+        ("group.version", 2, {"metadata.version": 30}, "there is no level 2 of group.version"),
+        ("no.such.feature", 1, {"metadata.version": 30}, "there is no level 1 of no.such.feature"),
+        (
+            "eligible.leader.replicas.version",
+            1,
+            {"metadata.version": 22},
+            "eligible.leader.replicas.version 1 needs metadata.version 23 or higher",
+        ),
+    ],
+)
+def test_a_level_needs_what_it_builds_on(name: str, level: int, levels: dict[str, int], reason: str | None) -> None:
+    assert features.reason_not_ready(name, level, levels) == reason
+
+
+def test_metadata_changes_between_levels_if_any_step_changes_it() -> None:
+    assert not features.metadata_changed_between(29, 29)
+    assert not features.metadata_changed_between(29, 23)
+    assert features.metadata_changed_between(30, 29)
+    assert features.metadata_changed_between(22, 23)
+
+
+def test_records_are_written_in_the_version_that_the_metadata_version_allows() -> None:
+    assert [features.register_broker_version(level) for level in (7, 8, 17, 29, 30)] == [1, 2, 3, 3, 4]
+    assert [features.partition_version(level) for level in (16, 17, 22, 23, 30)] == [0, 1, 1, 2, 2]
+
+
+def test_a_range_holds_both_ends_and_nothing_that_is_no_number() -> None:
+    assert [level in VersionRange(1, 2) for level in (0, 1, 2, 3)] == [False, True, True, False]
+    assert "1" not in VersionRange(1, 2)
+    assert str(VersionRange(0, 2)) == "0 to 2"

@@ -1,0 +1,84 @@
+"""A broker makes itself known, is counted on, and keeps being heard of."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import trio
+
+from ottla.config.listeners import Listener
+from ottla.server.registration import Registration
+from ottla.wire.errors import ErrorCode, KafkaError
+from tests.server.metadata_world import CLUSTER_ID, DIRECTORY_ID, FEATURES, NODE_ID, MetadataWorld, a_quorum
+from tests.server.world import by_test_clock, in_trio, pass_time
+from tests.storage.fake_disk import FakeDisk
+
+
+def registration_of(world: MetadataWorld, cluster_id: str = CLUSTER_ID) -> Registration:
+    return Registration(world.config, cluster_id, world.controller, world.quorum, FEATURES)
+
+
+async def register(world: MetadataWorld, last_epoch: int | None = None) -> Registration:
+    registration = registration_of(world)
+    protocol = world.config.broker_listeners[0].protocol
+    await registration.register((Listener("PLAINTEXT", "host", 9092, protocol),), [DIRECTORY_ID], last_epoch)
+    return registration
+
+
+@in_trio
+async def test_a_broker_that_registered_is_counted_on() -> None:
+    async with a_quorum(FakeDisk()) as world:
+        registration = await register(world)
+        broker = world.quorum.image.brokers.by_id[NODE_ID]
+        assert broker.epoch == registration.broker_epoch
+        assert not broker.fenced
+        assert [(one.name, one.host, one.port) for one in broker.listeners.values()] == [("PLAINTEXT", "host", 9092)]
+
+
+@in_trio
+async def test_a_second_life_takes_the_place_of_the_first_at_once() -> None:
+    """Nobody waits for a session to run out: the directories are locked, so the first is dead."""
+    disk = FakeDisk()
+    async with a_quorum(disk) as world:
+        first = (await register(world)).broker_epoch
+    async with a_quorum(disk) as world:
+        second = (await register(world, last_epoch=first)).broker_epoch
+        assert second > first
+        assert world.quorum.image.brokers.by_id[NODE_ID].epoch == second
+
+
+@in_trio
+async def test_a_registration_that_is_refused_is_an_error() -> None:
+    async with a_quorum(FakeDisk()) as world:
+        with pytest.raises(KafkaError) as refused:
+            await registration_of(world, "another cluster").register((), [DIRECTORY_ID], None)
+        assert refused.value.code == ErrorCode.INCONSISTENT_CLUSTER_ID
+
+
+@by_test_clock
+async def test_heartbeats_keep_a_broker_in_the_cluster() -> None:
+    async with a_quorum(FakeDisk()) as world, trio.open_nursery() as nursery:
+        registration = await register(world)
+        nursery.start_soon(registration.run)
+        for _ in range(10):
+            world.now_ms += 2000
+            await pass_time(2.0)
+        assert not world.quorum.image.brokers.by_id[NODE_ID].fenced
+        nursery.cancel_scope.cancel()
+
+
+@by_test_clock
+async def test_a_heartbeat_that_is_not_taken_is_not_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    async with a_quorum(FakeDisk()) as world, trio.open_nursery() as nursery:
+        registration = await register(world)
+        nursery.start_soon(registration.run)
+        world.controller.deactivated()
+        with caplog.at_level(logging.WARNING):
+            await pass_time(2.0)
+        assert "did not take a heartbeat" in caplog.text
+        world.controller.activated(world.quorum.raft.epoch)
+        caplog.clear()
+        await pass_time(2.0)
+        assert not caplog.text
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,184 @@
+"""Whatever is queued arrives, in order and whole, with sendfile and without."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from ottla.server import transport as transport_module
+from ottla.server.transport import (
+    BUFFERS_PER_SEND_MAX,
+    BYTES_PER_TURN_MAX,
+    READ_BYTES_PER_SEND_MAX,
+    SENDFILE_BYTES_MIN,
+    FileRange,
+    Piece,
+    SocketTransport,
+)
+from ottla.storage.files import OsDisk, OsFile
+
+CONTENT = bytes(range(256)) * (12 << 10)  # 3 MB, in which every place can be told from its neighbours
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> OsFile:
+    path = tmp_path / "file"
+    path.write_bytes(CONTENT)
+    return OsDisk().open(str(path))
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    theirs.setblocking(False)
+    with ours, theirs:
+        yield ours, theirs
+
+
+def drain(transport: SocketTransport, queue: deque[Piece], theirs: socket.socket) -> bytes:
+    """Send all of it to somebody who reads whenever the socket is full."""
+    received = bytearray()
+    while queue:
+        transport.send(queue)
+        received += read_all(theirs)
+    return bytes(received)
+
+
+def read_all(theirs: socket.socket) -> bytes:
+    received = bytearray()
+    while True:
+        try:
+            received += theirs.recv(1 << 20)
+        except BlockingIOError:
+            return bytes(received)
+
+
+@pytest.mark.parametrize("uses_sendfile", [True, False])
+@pytest.mark.parametrize(
+    "size_bytes", [1, SENDFILE_BYTES_MIN - 1, SENDFILE_BYTES_MIN, READ_BYTES_PER_SEND_MAX, 900_001]
+)
+def test_buffers_and_ranges_arrive_in_order(
+    file: OsFile, pair: tuple[socket.socket, socket.socket], uses_sendfile: bool, size_bytes: int
+) -> None:
+    ours, theirs = pair
+    transport = SocketTransport(ours, uses_sendfile=uses_sendfile)
+    queue: deque[Piece] = deque()
+    expected = b""
+    for number in range(5):
+        position = number * 1000
+        queue += [b"before %d" % number, FileRange(file, position, size_bytes), bytearray(b"after")]
+        expected += b"before %d" % number + CONTENT[position : position + size_bytes] + b"after"
+    assert sum(map(len, queue)) == len(expected)
+    assert drain(transport, queue, theirs) == expected
+
+
+def test_many_small_buffers_go_in_few_calls(pair: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = pair
+    queue: deque[Piece] = deque(b"%d," % number for number in range(3 * BUFFERS_PER_SEND_MAX))
+    expected = b"".join(queue)  # type: ignore[arg-type]
+    assert SocketTransport(ours).send(queue)
+    assert not queue
+    assert read_all(theirs) == expected
+
+
+def test_a_socket_may_take_whole_buffers_and_leave_the_next() -> None:
+    class OneBuffer:
+        def sendmsg(self, buffers: list[bytes]) -> int:
+            return len(buffers[0])
+
+        def send(self, buffer: bytes) -> int:
+            raise BlockingIOError
+
+    queue: deque[Piece] = deque([b"first", b"second", b"third"])
+    assert SocketTransport(cast("socket.socket", OneBuffer())).send(queue)
+    assert queue == deque([b"third"])
+
+
+def test_nothing_was_sent_if_the_socket_takes_nothing(pair: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = pair
+    transport = SocketTransport(ours)
+    queue: deque[Piece] = deque([bytes(8 << 20)])
+    assert transport.send(queue)
+    left = sum(map(len, queue))
+    assert not transport.send(queue)
+    assert sum(map(len, queue)) == left
+    assert transport.send(deque()) is False
+    assert len(read_all(theirs)) == (8 << 20) - left
+
+
+@pytest.mark.parametrize("uses_sendfile", [True, False])
+def test_what_is_read_ahead_for_a_client_that_does_not_read_is_bounded(
+    file: OsFile, pair: tuple[socket.socket, socket.socket], uses_sendfile: bool
+) -> None:
+    ours, _ = pair
+    transport = SocketTransport(ours, uses_sendfile=uses_sendfile)
+    size_bytes = SENDFILE_BYTES_MIN - 1 if uses_sendfile else 1 << 20
+    queue: deque[Piece] = deque(FileRange(file, 0, size_bytes) for _ in range(200))
+    while transport.send(queue):
+        pass
+    in_memory = sum(len(piece) for piece in queue if not isinstance(piece, FileRange))
+    assert in_memory <= READ_BYTES_PER_SEND_MAX
+
+
+def test_one_turn_sends_no_more_than_its_share(
+    file: OsFile, pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = pair
+    asked: list[int] = []
+
+    def swallow(out: int, source: int, offset: int, count: int) -> int:
+        asked.append(count)
+        return count
+
+    monkeypatch.setattr(os, "sendfile", swallow)
+    queue: deque[Piece] = deque(FileRange(file, 0, 3 << 20) for _ in range(4))
+    assert SocketTransport(ours).send(queue)
+    assert sum(asked) == BYTES_PER_TURN_MAX
+    assert sum(map(len, queue)) == 4 * (3 << 20) - BYTES_PER_TURN_MAX
+    assert read_all(theirs) == b""
+
+
+@pytest.mark.parametrize("size_bytes", [100, SENDFILE_BYTES_MIN])
+def test_a_file_that_ends_too_early_breaks_the_connection(
+    file: OsFile, pair: tuple[socket.socket, socket.socket], size_bytes: int
+) -> None:
+    ours, _ = pair
+    queue: deque[Piece] = deque([FileRange(file, len(CONTENT) - 10, size_bytes)])
+    with pytest.raises(ConnectionError, match="ends before byte"):
+        SocketTransport(ours).send(queue)
+
+
+def test_receiving_tells_nothing_yet_from_nothing_more(pair: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = pair
+    transport = SocketTransport(ours)
+    window = memoryview(bytearray(10))
+    assert transport.receive(100) is None
+    assert transport.receive_into(window) is None
+    theirs.send(b"some bytes more")
+    assert transport.receive_into(window) == 10
+    assert bytes(window) == b"some bytes"
+    assert transport.receive(100) == b" more"
+    theirs.close()
+    assert transport.receive(100) == b""
+    transport.close()
+    assert ours.fileno() == -1
+
+
+def test_small_ranges_are_read_because_that_is_cheaper(
+    file: OsFile, pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*arguments: int) -> int:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(transport_module.os, "sendfile", forbidden)
+    ours, theirs = pair
+    queue: deque[Piece] = deque([FileRange(file, 5, SENDFILE_BYTES_MIN - 1)])
+    assert SocketTransport(ours).send(queue)
+    assert read_all(theirs) == CONTENT[5 : SENDFILE_BYTES_MIN + 4]

@@ -1,0 +1,156 @@
+"""Frames come out whole, wherever the stream was cut, and an announcement costs nothing."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ottla.wire.framing import WINDOW_BYTES_MIN, Frame, FrameReader, FramingError, frame
+
+KB = 1024
+
+
+def framed(payload: bytes) -> bytes:
+    return b"".join(frame([payload]))
+
+
+def payload(found: Frame) -> bytes:
+    return bytes(found.data[found.start : found.end])
+
+
+def payloads(reader: FrameReader) -> list[bytes]:
+    return [payload(found) for found in reader.frames()]
+
+
+def test_a_frame_inside_one_chunk_is_handed_out_where_it_lies() -> None:
+    chunk = framed(b"one") + framed(b"") + framed(b"three")
+    reader = FrameReader(100)
+    reader.receive_data(chunk)
+    frames = list(reader.frames())
+    assert [payload(found) for found in frames] == [b"one", b"", b"three"]
+    assert all(found.data is chunk for found in frames)
+    assert reader.pending_bytes == 0
+
+
+@given(st.lists(st.binary(max_size=40), max_size=8), st.lists(st.integers(1, 30), min_size=1, max_size=20))
+def test_any_cutting_of_the_stream_gives_the_same_frames(sent: list[bytes], cuts: list[int]) -> None:
+    stream = b"".join(map(framed, sent))
+    reader = FrameReader(40)
+    received, position, turn = [], 0, 0
+    while position < len(stream):
+        reader.receive_data(stream[position : position + cuts[turn % len(cuts)]])
+        position += cuts[turn % len(cuts)]
+        turn += 1
+        received += payloads(reader)
+    assert received == sent
+    assert reader.pending_bytes == 0
+
+
+def test_a_frame_stays_as_it_was_when_more_data_comes() -> None:
+    reader = FrameReader(100)
+    stream = framed(b"first") + framed(b"second") + framed(b"third")
+    reader.receive_data(stream[:12])
+    early = list(reader.frames())
+    reader.receive_data(stream[12:22])
+    middle = list(reader.frames())
+    held = [memoryview(found.data)[found.start : found.end] for found in early + middle]
+    reader.receive_data(stream[22:])
+    late = list(reader.frames())
+    assert [bytes(view) for view in held] == [b"first", b"second"]
+    assert [payload(found) for found in late] == [b"third"]
+
+
+def test_frames_that_were_not_taken_yet_stay_in_order() -> None:
+    reader = FrameReader(100)
+    reader.receive_data(framed(b"a") + framed(b"b"))
+    assert payload(next(reader.frames())) == b"a"
+    reader.receive_data(framed(b"c"))
+    reader.receive_data(framed(b"d")[:2])
+    assert payloads(reader) == [b"b", b"c"]
+    assert reader.pending_bytes == 2
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 101, 2**31 - 1])
+def test_a_size_that_cannot_be_ends_the_stream(size: int) -> None:
+    reader = FrameReader(100)
+    reader.receive_data(framed(b"good") + struct.pack(">i", size))
+    frames = reader.frames()
+    assert payload(next(frames)) == b"good"
+    for _ in range(2):
+        with pytest.raises(FramingError, match=f"{size} bytes"):
+            next(reader.frames())
+
+
+def test_the_limit_may_grow_between_two_frames_of_one_chunk() -> None:
+    reader = FrameReader(10)
+    reader.receive_data(framed(b"password") + framed(bytes(50)))
+    seen = []
+    for found in reader.frames():
+        seen.append(found.end - found.start)
+        reader.frame_bytes_max = 100
+    assert seen == [8, 50]
+
+
+def test_failure_class_1_an_announced_size_allocates_nothing() -> None:
+    reader = FrameReader(100 * KB * KB)
+    tracemalloc.start()
+    reader.receive_data(struct.pack(">i", 100 * KB * KB))
+    assert list(reader.frames()) == []
+    for _ in range(10):
+        reader.receive_data(bytes(KB))
+        assert list(reader.frames()) == []
+        assert reader.window() is None
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 64 * KB
+
+
+def receive_large(reader: FrameReader, stream: bytes, piece_bytes: int) -> list[bytes]:
+    """As a driver would: into the window where there is one. Checks that it never runs ahead of what has come."""
+    received, position = [], 0
+    while position < len(stream):
+        window = reader.window()
+        if window is None:
+            reader.receive_data(stream[position : position + piece_bytes])
+            position += piece_bytes
+        else:
+            assert len(window) <= reader.pending_bytes
+            count = min(len(window), piece_bytes, len(stream) - position)
+            window[:count] = stream[position : position + count]
+            reader.fill(count)
+            position += count
+        received += payloads(reader)
+    return received
+
+
+@pytest.mark.parametrize("piece_bytes", [30_000, 70_000, 200_000])
+def test_the_rest_of_a_large_frame_is_received_in_place(piece_bytes: int) -> None:
+    large = bytes(range(256)) * 4 * KB
+    stream = framed(large) + framed(b"small") + framed(large)
+    assert receive_large(FrameReader(len(large)), stream, piece_bytes) == [large, b"small", large]
+
+
+def test_a_window_half_filled_may_be_left_for_ordinary_data() -> None:
+    large = bytes(range(256)) * 2 * KB
+    stream = framed(large)
+    reader = FrameReader(len(large))
+    reader.receive_data(stream[:10])
+    reader.receive_data(stream[10:WINDOW_BYTES_MIN])
+    window = reader.window()
+    assert window is not None
+    window[:5] = stream[WINDOW_BYTES_MIN : WINDOW_BYTES_MIN + 5]
+    reader.fill(5)
+    again = reader.window()
+    assert again is not None
+    reader.fill(0)
+    reader.receive_data(stream[WINDOW_BYTES_MIN + 5 :])
+    assert payloads(reader) == [large]
+
+
+def test_pieces_get_their_common_length_in_front() -> None:
+    assert frame([b"ab", b"cde"]) == [b"\0\0\0\x05", b"ab", b"cde"]
+    assert frame([]) == [b"\0\0\0\0"]

@@ -1,0 +1,135 @@
+"""Write docs/compatibility.md: for every message and version, which codecs our bytes were compared with.
+
+`python -m tools.compatibility` writes the page. It is computed from the declarations and from the functions that the
+tests themselves ask what to compare, so it cannot claim more than they do; a test keeps the file current.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+
+from ottla.wire.catalog import messages
+from ottla.wire.schema import Message, Request, Response
+from tests import jvm
+from tests.wire.referees import (
+    SECOND_OPINION_VALUES_PER_VERSION,
+    SECOND_OPINIONS,
+    VALUES_PER_VERSION,
+    every_version,
+    is_known_to_clients,
+)
+from tools.requirements import requirements
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "compatibility.md"
+
+INTRODUCTION = """\
+# Compatibility of the wire
+
+Written by `tools/compatibility.py`; do not edit.
+
+Every message below is declared in `ottla/wire/messages/` or `ottla/wire/stored/`. {messages} messages have
+{versions} message-versions, and each of these was compared; the tests that do so run in the gate and skip nothing.
+
+**Definitions.** `tests/wire/test_declarations.py` reads the definitions inside Kafka's own jars and finds every
+message, struct, field, type, version range, tag, nullability and default equal: requests, responses, headers and
+control records with kafka-clients {clients}, what only brokers store with Kafka {brokers}.
+
+**Bytes, with Kafka's Java classes.** `tests/wire/test_byte_equality.py` draws {values} values for each message and
+version: defaults, nulls, least and greatest numbers, strings of 32767 bytes, arrays of up to 320 elements, chance, and
+unknown tagged fields where the version is flexible. Our JSON read by Kafka gives our bytes, Kafka writes our bytes
+again unchanged and shows them as the same JSON, and Kafka's bytes come back unchanged from here.
+
+**Bytes, a second opinion.** `tests/wire/test_second_opinion.py` has kio {kio} and kafka-python {kafka_python} read and
+write again {second_values} values for each version that they know: {kio_versions} message-versions in kio,
+{kafka_python_versions} in kafka-python. kio is asked about error codes that exist and times that a calendar has, since
+it refuses others; kafka-python about ApiVersions responses without an error, since it reads others as version 0.
+
+In the tables, `=` means that all our versions were compared, a range that those were, and `-` that the codec does not
+know the message. "Kafka" names the release whose classes judged all of them.
+"""
+
+HEAD = """\
+| message | versions | Kafka | kio | kafka-python |
+|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    declared = list(messages().values())
+    sections = [introduction(declared), "\n## Requests and responses, by API key\n\n", HEAD]
+    calls = [message for message in declared if issubclass(message, Request | Response)]
+    calls.sort(key=lambda message: (message.api_key, message.__name__))
+    sections += [row(message, f"{message.api_key} {message.__name__}") for message in calls]
+    others = [message for message in declared if not issubclass(message, Request | Response)]
+    for module, group in groupby(others, key=lambda message: message.__module__):
+        sections += [f"\n## {title(module)}\n\n", HEAD, *(row(message, message.__name__) for message in group)]
+    return "".join(sections)
+
+
+def introduction(declared: list[type[Message]]) -> str:
+    kio_versions, kafka_python_versions = (
+        sum(len(referee.versions(message)) for message in declared) for referee in SECOND_OPINIONS
+    )
+    return INTRODUCTION.format(
+        messages=len(declared),
+        versions=sum(len(every_version(message)) for message in declared),
+        clients=kafka_release(in_clients=True),
+        brokers=kafka_release(in_clients=False),
+        values=VALUES_PER_VERSION,
+        second_values=SECOND_OPINION_VALUES_PER_VERSION,
+        kio=pinned("kio"),
+        kafka_python=pinned("kafka-python"),
+        kio_versions=kio_versions,
+        kafka_python_versions=kafka_python_versions,
+    )
+
+
+def title(module: str) -> str:
+    """The first sentence of the module that declares the messages."""
+    return (import_module(module).__doc__ or "").partition("\n")[0].rstrip(".")
+
+
+def row(message: type[Message], label: str) -> str:
+    release = kafka_release(in_clients=is_known_to_clients(message))
+    opinions = [cell(referee.versions(message), every_version(message)) for referee in SECOND_OPINIONS]
+    return f"| {label} | {message.versions} | {release} | {' | '.join(opinions)} |\n"
+
+
+def cell(known: list[int], declared: Iterable[int]) -> str:
+    if not known:
+        return "-"
+    return "=" if known == list(declared) else ", ".join(ranges(known))
+
+
+def ranges(versions: list[int]) -> Iterator[str]:
+    """Rising numbers as Kafka writes ranges: 0, 1, 2, 5 are 0-2 and 5."""
+    for _, pairs in groupby(enumerate(versions), key=lambda pair: pair[1] - pair[0]):
+        run = [version for _, version in pairs]
+        yield str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
+
+
+def kafka_release(*, in_clients: bool) -> str:
+    sets = jvm.maven_pins()["sets"]
+    coordinates = [coordinate.split(":") for coordinate in sets["kafka-clients" if in_clients else "kafka"]]
+    releases: set[str] = {version for group, _, version in coordinates if group == "org.apache.kafka"}
+    (release,) = releases
+    return release
+
+
+def pinned(distribution: str) -> str:
+    pins = dict(pin.split(";")[0].strip().split("==") for pin in requirements("dev"))
+    return pins[distribution]
+
+
+def main() -> int:
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE.relative_to(PAGE.parent.parent)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Make a machine ready: `setup.sh python VENV` builds the virtual environment, `setup.sh jvm` looks for Java and Maven.
+#
+# A missing tool is installed from Debian's packages where we are root and apt-get exists. Otherwise `python` fails and
+# names what is missing; `jvm` only says so, because tools/run_parts.py decides what a missing tool means.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+apt_install() {
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+    echo "setup: apt-get install $*"
+    # An old package list is no reason to fail: what is asked for may be in it.
+    DEBIAN_FRONTEND=noninteractive apt-get update -qq </dev/null || true
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null
+}
+
+# The first Python that is new enough and can make a virtual environment (Debian splits ensurepip off).
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11 python3.14; do
+        if "$candidate" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+make_venv() {
+    local venv=$1 python
+    python=$(find_python) || { apt_install python3 python3-venv && python=$(find_python); } || {
+        echo "setup: no Python 3.11 or newer with the venv module (Debian: python3, python3-venv)" >&2
+        exit 1
+    }
+    echo "setup: $("$python" --version) in $venv"
+    "$python" -m venv --clear "$venv"
+    "$venv/bin/python" tools/requirements.py dev >"$venv/requirements.txt"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$venv/requirements.txt"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+}
+
+find_jvm() {
+    if ! command -v javac >/dev/null || ! command -v java >/dev/null; then
+        apt_install openjdk-17-jdk-headless || apt_install default-jdk-headless ||
+            echo "setup: no java and javac (Debian: openjdk-17-jdk-headless)" >&2
+    fi
+    command -v mvn >/dev/null || apt_install maven || echo "setup: no mvn (Debian: maven)" >&2
+}
+
+case "${1:-}" in
+    python) make_venv "${2:?the directory of the virtual environment}" ;;
+    jvm) find_jvm ;;
+    *) echo "usage: setup.sh python VENV | jvm" >&2; exit 2 ;;
+esac
