@@ -65,9 +65,10 @@ class Portal:
         """Run an async function in the loop and wait for its result."""
         result: Future[T] = Future()
         scope = trio.CancelScope()
-        if not self._soon(self._start, function, args, result, scope):
-            raise PortalClosed("the client is closed")
+        # The loop may run the call, and a Ctrl-C may arrive, before `_soon` is back: from here on both are watched.
         try:
+            if not self._soon(self._start, function, args, result, scope):
+                raise PortalClosed("the client is closed")
             return result.result()
         except BaseException:
             if not result.done():  # it is ours: somebody pressed Ctrl-C
