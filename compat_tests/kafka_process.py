@@ -78,12 +78,18 @@ class KafkaDied(Exception):
 class KafkaNode:
     """One node in one directory, which outlives its processes: `log_dir` is what it keeps."""
 
-    def __init__(self, directory: Path, properties: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, directory: Path, properties: Mapping[str, str] | None = None, *, is_standalone: bool = False
+    ) -> None:
+        """`is_standalone`: the voters are in the log, kraft.version is 1; otherwise the configuration names them."""
+        # What runs it; whoever measures it sets what is customary, before it starts.
+        self.jvm_options: tuple[str, ...] = JVM_OPTIONS
         self.directory = directory
         self.log_dir = directory / "logs"
         self.bootstrap = ""
         self.port = 0
         self._properties = dict(properties or {})
+        self._is_standalone = is_standalone
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
         # All that it printed since it was started; guarded, and its waiters told, by the condition.
@@ -103,12 +109,14 @@ class KafkaNode:
         finally:
             self.kill()
 
-    def format(self) -> None:
-        """Make the directory one of a new cluster, as `kafka-storage format` does."""
+    def format(self, *options: str) -> None:
+        """Make the directory one of a new cluster, as `kafka-storage format` does with these options."""
         self.directory.mkdir(parents=True, exist_ok=True)
         (self.directory / "log4j2.xml").write_text(LOGGING, encoding="utf-8")
         self._configure()
-        command = self._command("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._config_path))
+        words = ["format", "-t", CLUSTER_ID, "-c", str(self.config_path), *options]
+        words += ["--standalone"] if self._is_standalone else []
+        command = self._command("kafka.tools.StorageTool", *words)
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
@@ -167,12 +175,18 @@ class KafkaNode:
             self._process.wait()
             self._reap()
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
     def printed(self) -> str:
         """The last lines that it printed."""
         return "".join(self._lines[-PRINTED_LINES_MAX:])
 
     @property
-    def _config_path(self) -> Path:
+    def config_path(self) -> Path:
+        """What the last start was configured by."""
         return self.directory / "server.properties"
 
     def _configure(self) -> None:
@@ -181,23 +195,27 @@ class KafkaNode:
         properties = {
             **SINGLE_NODE,
             "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{HOST}:{controller_port}",
-            "controller.quorum.voters": f"{NODE_ID}@{HOST}:{controller_port}",
+            **(
+                {"controller.quorum.bootstrap.servers": f"{HOST}:{controller_port}"}
+                if self._is_standalone
+                else {"controller.quorum.voters": f"{NODE_ID}@{HOST}:{controller_port}"}
+            ),
             "log.dirs": str(self.log_dir),
             **self._properties,
         }
         text = "".join(f"{key}={value}\n" for key, value in properties.items())
-        self._config_path.write_text(text, encoding="utf-8")
+        self.config_path.write_text(text, encoding="utf-8")
 
     def _command(self, main_class: str, *arguments: str) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={self.directory / 'log4j2.xml'}"
         classpath = f"{jvm.kafka_classpath()}:{jvm.jars('kafka-logging')}/*"
-        return [jvm.program("java"), *JVM_OPTIONS, logging, "-cp", classpath, main_class, *arguments]
+        return [jvm.program("java"), *self.jvm_options, logging, "-cp", classpath, main_class, *arguments]
 
     def _launch(self) -> None:
         self._lines = []
         self._has_ended = False
         self._process = subprocess.Popen(
-            self._command("kafka.Kafka", str(self._config_path)),
+            self._command("kafka.Kafka", str(self.config_path)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

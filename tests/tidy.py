@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 THIRD_PARTY: dict[str, set[str]] = {
     "wire": {"backports", "crc32c", "cramjam", "lz4"},
     "client": {"trio"},
+    "coordinators": {"re2", "xxhash"},
     "commands": {"trio"},
     "server": {"trio"},
     "testing": {"trio", "pytest"},

@@ -125,6 +125,18 @@ def reason_not_ready(name: str, level: int, levels: Mapping[str, int]) -> str | 
     return None
 
 
+def found_ranges(levels: Mapping[str, int], served: Mapping[str, VersionRange]) -> dict[str, VersionRange]:
+    """Features that a cluster was given by another release and that are not served here, as far as they are known.
+
+    Their levels are kept: the records of one that nobody uses do no harm, and whoever serves it finds it as it was.
+    """
+    return {
+        name: VersionRange(0, level)
+        for name, level in levels.items()
+        if name not in served and any(step.level == level for step in FEATURES.get(name, ()))
+    }
+
+
 def metadata_changed_between(one: int, other: int) -> bool:
     """Whether going down from the higher of the two levels could lose something that records hold."""
     low, high = sorted((one, other))

@@ -163,6 +163,12 @@ def check_connections(config: BrokerConfig) -> None:
     )
 
 
+def check_keys_of_listeners(config: BrokerConfig) -> None:
+    """What is given for one listener alone is read here first, and not when somebody comes to it."""
+    for listener in config.all_listeners:
+        config.for_listener(listener.name)
+
+
 def connection_overrides(config: BrokerConfig) -> dict[str, int]:
     """max.connections.per.ip.overrides, read."""
     found = {}
@@ -276,6 +282,7 @@ RULES: tuple[Callable[[BrokerConfig], None], ...] = (
     check_early_listeners,
     check_inter_broker_login,
     check_connections,
+    check_keys_of_listeners,
     check_log,
     check_cordoned,
     check_replication,

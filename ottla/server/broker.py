@@ -17,16 +17,20 @@ import trio
 from ottla.cluster.controller import ControllerState, Result
 from ottla.cluster.image.image import EMPTY, MetadataImage
 from ottla.config.broker import BrokerConfig
-from ottla.server.connection_limits import ConnectionLimits, connections_max
+from ottla.server.connection_limits import ConnectionLimits
 from ottla.server.controlling import Call, Controller
+from ottla.server.descriptors import connections_max
+from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.fetch_sessions import FetchSessions
 from ottla.server.flushing import Flusher
+from ottla.server.half_received import HalfReceived, half_received_bytes_max
 from ottla.server.metrics import Metrics
 from ottla.server.parking import Deadlines, Pending
 from ottla.server.partition import Partition
 from ottla.server.producer_ids import ProducerIds
 from ottla.server.quorum import Quorum
 from ottla.server.routes import Route, Serving
+from ottla.server.transport import ReceiveBuffer
 from ottla.storage.log_directories import LogDirectories
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
@@ -59,15 +63,20 @@ class Broker:
         self.controller: Controller
         self.quorum: Quorum
         self.producer_ids: ProducerIds
+        self.moves: DirectoryMoves
         self.metrics = Metrics()
         self.flusher = Flusher(self.send_answers, self._storage_failed)
         self.deadlines = Deadlines(self.send_answers)
         self.connection_limits = ConnectionLimits(connections_max())
+        self.half_received = HalfReceived(half_received_bytes_max(config))
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, FETCH_SESSION_EVICTION_MS)
+        self.receive_buffer = ReceiveBuffer()
         self._nursery = nursery
         # The partitions led here, by topic name and by topic id, then by number.
         self._by_name: dict[str, dict[int, Partition]] = {}
         self._by_id: dict[bytes, dict[int, Partition]] = {}
+        # By the bytes that name a partition in a Produce: with the topic's name, and with its id.
+        self.quick_partitions: tuple[dict[bytes, Partition], dict[bytes, Partition]] = ({}, {})
         self._staged: dict[Partition, None] = {}
         self._after_pass: list[Callable[[], None]] = []
         self._answered: dict[Connection, None] = {}
@@ -104,17 +113,23 @@ class Broker:
 
     def lead(self, partition: Partition) -> None:
         """From now on this broker leads the partition."""
+        self._forget_quick_partitions()
         partition.traffic = self.metrics.topic(partition.topic)
         self._by_name.setdefault(partition.topic, {})[partition.index] = partition
         self._by_id.setdefault(partition.topic_id, {})[partition.index] = partition
         if partition.must_flush_first:
             self.flush_soon(partition)  # what was recovered is not readable before it is on the disk
 
+    def _forget_quick_partitions(self) -> None:
+        for known in self.quick_partitions:
+            known.clear()
+
     def led(self, topic_id: bytes, index: int) -> Partition | None:
         return self._by_id.get(topic_id, {}).get(index)
 
     def resign(self, topic: str, topic_id: bytes, index: int) -> Partition | None:
         """The partition is led elsewhere, or is gone."""
+        self._forget_quick_partitions()
         by_id = self._by_id.get(topic_id, {})
         found = by_id.pop(index, None)
         if not by_id:
@@ -224,9 +239,19 @@ class Broker:
         self.quorum.request(request, version, self.config.inter_broker_listener, answer)
         return answers[0] if answers else pending
 
-    def change(self, call: Call, build: Callable[[Result[Any]], Any], *, stops_line: bool = True) -> Pending:
-        """Run a function of the controller; the answer is built when its records are committed."""
-        pending = Pending(stops_line=stops_line, may_fail=True)
+    def change(
+        self,
+        call: Call,
+        build: Callable[[Result[Any]], Any],
+        *,
+        stops_line: bool = True,
+        timeout_ms: int | None = None,
+    ) -> Pending:
+        """Run a function of the controller; the answer is built when its records are committed.
+
+        Whoever asked waits for so long at most. What was begun goes on all the same.
+        """
+        pending = Pending(stops_line=stops_line, may_fail=True, expire=lambda: _timed_out(pending))
         kept: list[Result[Any]] = []
         refused: list[KafkaError] = []
 
@@ -245,4 +270,11 @@ class Broker:
         self.controller.change(run, done)
         if refused:
             raise refused[0]
+        if timeout_ms is not None:
+            self.deadlines.add(trio.current_time() + timeout_ms / 1000, pending)
         return pending
+
+
+def _timed_out(pending: Pending) -> Any:
+    assert pending.refuse is not None, "the handler has returned"
+    return pending.refuse(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the records are not committed yet"))

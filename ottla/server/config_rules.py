@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ottla.cluster.image import ConfigResource
@@ -21,13 +21,15 @@ def _key(resource_type: int, name: str) -> Key[Any] | None:
 
 
 class Rules:
-    def __init__(self, config: BrokerConfig) -> None:
+    """`config` gives the broker's configuration as it is now: what is set at run time counts as well."""
+
+    def __init__(self, config: Callable[[], BrokerConfig]) -> None:
         self._config = config
 
     def validate(self, resource: ConfigResource, configs: Mapping[str, str], existing: Mapping[str, str]) -> None:
         changes = [Change(name, value) for name, value in configs.items() if existing.get(name) != value]
         changes += [Change(name, None) for name in existing if name not in configs]
-        check_changes(ResourceType(resource.type), resource.name, existing, changes, self._config)
+        check_changes(ResourceType(resource.type), resource.name, existing, changes, self._config())
 
     def is_list(self, resource_type: int, key: str) -> bool:
         found = _key(resource_type, key)
@@ -46,5 +48,5 @@ class Rules:
                 config_source=one.source,
                 is_sensitive=one.sensitive,
             )
-            for one in describe_topic(overrides, self._config)
+            for one in describe_topic(overrides, self._config())
         ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
@@ -27,17 +27,27 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RECEIVE_BYTES = 256 << 10
 # Answers that may wait in line behind one that is not there yet.
 LINE_LENGTH_MAX = 500
 # Answers that may be there and not sent, before no further request is handled. A small request can have a large answer.
 UNSENT_BYTES_MAX = 1 << 20
+# How long a client may take to notice that the broker has said its last word.
+LINGER_SECONDS_MAX = 1.0
 # A client that always has more to say must let others speak.
 PASSES_PER_TURN_MAX = 8
 
 
+class InLine(Protocol):
+    """A place in the line of answers: `pieces` are there when the answer is; what is `pending` can be given up."""
+
+    @property
+    def pending(self) -> Pending | None: ...
+    @property
+    def pieces(self) -> list[Piece] | None: ...
+
+
 class Slot:
-    """A place in the line of answers; `pieces` are there when the answer is."""
+    """A place in the line for the answer of a handler."""
 
     __slots__ = ("connection", "correlation_id", "header_version", "pending", "pieces", "version")
 
@@ -71,8 +81,11 @@ class Connection:
         "_drained",
         "_is_behind",
         "_is_closed",
+        "_is_finishing",
+        "_is_holding",
         "_is_in_pass",
         "_is_stopped",
+        "_last_bytes",
         "_line",
         "_pass_count",
         "_queue",
@@ -96,7 +109,7 @@ class Connection:
         self._reader = FrameReader(broker.config.socket_request_max_bytes)
         # Answers on their way, and before them in time, places for those that are not all there yet.
         self._queue: deque[Piece] = deque()
-        self._line: deque[Slot] = deque()
+        self._line: deque[InLine] = deque()
         self._unsent_bytes = 0
         # No request may be handled now. There may be some in the buffer that have not been.
         self._is_stopped = False
@@ -104,6 +117,11 @@ class Connection:
         self._is_in_pass = False
         self._pass_count = 0
         self._is_closed = False
+        # Once the broker stops, no more is read than the bytes that have come by then.
+        self._is_finishing = False
+        self._last_bytes = 0
+        # Whether part of a request is held, and counted.
+        self._is_holding = False
         self._drained: trio.Event | None = None
         self._can_go_on: trio.Event | None = None
 
@@ -122,14 +140,24 @@ class Connection:
 
     async def _serve(self) -> None:
         while await self._receive():
-            self.handle_pass()
-            while (self._queue or self._is_behind) and not self._is_closed:
-                if self._queue:
-                    await self.drain()
-                elif self._is_stopped:
-                    await self._wait_in_line()
-                else:
-                    self.handle_pass()
+            await self._handle_all()
+        if self._is_finishing:
+            await self._finish()
+
+    async def _handle_all(self) -> None:
+        """Handle what has come, however long answers take that must be waited for."""
+        self.handle_pass()
+        held_bytes = self._reader.held_bytes
+        if held_bytes or self._is_holding:
+            self._is_holding = held_bytes > 0
+            self.broker.half_received.hold(self, held_bytes, self.active_at)
+        while (self._queue or self._is_behind) and not self._is_closed:
+            if self._queue:
+                await self.drain()
+            elif self._is_stopped:
+                await self._wait_in_line()
+            else:
+                self.handle_pass()
 
     async def _receive(self) -> bool:
         """Take what has come; False at the end."""
@@ -138,29 +166,44 @@ class Connection:
             self._pass_count = 0
             await trio.lowlevel.checkpoint()
         window = self._reader.window()
-        while not self._is_closed:
+        while not (self._is_closed or self._is_finishing):
             if window is not None:
                 count = self._transport.receive_into(window)
                 if count is not None:
                     self._reader.fill(count)
                     break
             else:
-                data = self._transport.receive(RECEIVE_BYTES)
-                if data is not None:
-                    count = len(data)
-                    self._reader.receive_data(data)
+                data = self.broker.receive_buffer.take()
+                count = self._transport.receive_into(data)
+                if count is not None:
+                    self._reader.receive_data(data, count)
                     break
             self._pass_count = 0
-            await trio.lowlevel.wait_readable(self._transport.socket)
+            await self._wait_readable()
         else:
+            if window is not None:
+                self._reader.fill(0)
             return False
         self.active_at = trio.current_time()
         return count > 0
+
+    async def _wait_readable(self) -> None:
+        try:
+            await trio.lowlevel.wait_readable(self._transport.socket)
+        except trio.ClosedResourceError:
+            pass  # closed, or finishing: the caller looks
+
+    async def _wait_writable(self) -> None:
+        try:
+            await trio.lowlevel.wait_writable(self._transport.socket)
+        except trio.ClosedResourceError:
+            pass
 
     def handle_pass(self) -> None:
         """Handle every whole request that has come and whose turn it is, then send what is ready."""
         if self._is_stopped:
             self._is_behind = self._reader.pending_bytes > 0
+            self._reader.keep()
             return
         if not self._queue and not self._line:
             self._unsent_bytes = 0
@@ -180,11 +223,12 @@ class Connection:
             broker.end_pass()
             self._is_in_pass = False
             self.send()
+            self._reader.keep()
 
     @property
     def parked_count(self) -> int:
         """Answers that are awaited."""
-        return sum(slot.pending is not None for slot in self._line)
+        return sum(slot.pieces is None for slot in self._line)
 
     # The line of answers
 
@@ -204,6 +248,10 @@ class Connection:
         pending.place = slot
         self._line.append(slot)
         self._is_stopped = pending.stops_line
+
+    def stand_in_line(self, place: InLine) -> None:
+        """Keep a place for an answer that comes in this pass, or after the sync that follows it."""
+        self._line.append(place)
 
     def advance(self) -> None:
         """Move answers that are ready from the line to the queue."""
@@ -261,14 +309,47 @@ class Connection:
                     self.active_at = trio.current_time()
                     await trio.lowlevel.checkpoint()
                 else:
-                    await trio.lowlevel.wait_writable(self._transport.socket)
-        except (OSError, trio.ClosedResourceError):
+                    await self._wait_writable()
+        except OSError:
             self.close()
         finally:
             self._drained.set()
             self._drained = None
 
     # The end
+
+    def finish(self) -> None:
+        """The broker stops: answer what has come by now, and end. `serve` returns when that is done."""
+        if not (self._is_closed or self._is_finishing):
+            self._is_finishing = True
+            self._last_bytes = self._transport.waiting_bytes()
+            trio.lowlevel.notify_closing(self._transport.socket)  # wakes whoever waits for the socket
+
+    async def _finish(self) -> None:
+        is_in_use = self.active_at > trio.current_time() - LINGER_SECONDS_MAX or self._last_bytes > 0
+        while self._last_bytes > 0 and not self._is_closed:
+            data = self.broker.receive_buffer.take()
+            with memoryview(data) as window:
+                count = self._transport.receive_into(window[: self._last_bytes])
+            if not count:
+                break
+            self._last_bytes -= count
+            self._reader.receive_data(data, count)
+            await self._handle_all()
+        while self._line and not self._is_closed:
+            self._is_stopped = True  # so that whoever completes an answer wakes us
+            await self._wait_in_line()
+        await self.drain()
+        if is_in_use and not self._is_closed:
+            await self._linger()
+
+    async def _linger(self) -> None:
+        """Closing while something comes would reset the connection, and the client might lose its last answers."""
+        self._transport.end_sending()
+        with trio.move_on_after(LINGER_SECONDS_MAX):
+            while not self._is_closed and (count := self._transport.receive_into(bytearray(4096))) != 0:
+                if count is None:
+                    await self._wait_readable()
 
     def cut_off(self, why: str) -> None:
         """Close for a reason that there is no answer for. What is ready is sent first."""
@@ -282,6 +363,7 @@ class Connection:
         if self._is_closed:
             return
         self._is_closed = True
+        self.broker.half_received.release(self)
         line, self._line = self._line, deque()
         for slot in line:
             if slot.pending is not None:

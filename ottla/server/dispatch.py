@@ -52,6 +52,8 @@ def handle(broker: Broker, connection: Connection, frame: Frame, now_ms: int) ->
     if not serving.low <= version <= serving.high:
         _refuse_version(broker, connection, serving, version, correlation_id)
         return
+    if serving.quick is not None and serving.quick(broker, connection, frame, version, correlation_id, now_ms):
+        return
     try:
         client_id, position = _read_header(data, start, end, is_flexible=version >= serving.first_flexible)
         request = serving.request.decode(data, version, position, end)

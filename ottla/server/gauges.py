@@ -54,6 +54,38 @@ class Directory(Protocol):
     def path(self) -> str: ...
 
 
+class Uncleanable(Protocol):
+    """Which logs the cleaner has given up on, and how dirty the dirtiest of the others is."""
+
+    @property
+    def uncleanable(self) -> Sized: ...
+
+    @property
+    def dirty_ratio_max(self) -> float: ...
+
+
+class Cleaned(Protocol):
+    """What the cleaner has done since the start."""
+
+    cleaned_count: int
+    failed_count: int
+    bytes_read: int
+    bytes_kept: int
+
+
+class Cleaning(Protocol):
+    """The log cleaner."""
+
+    @property
+    def running_count(self) -> int: ...
+
+    @property
+    def queue(self) -> Uncleanable: ...
+
+    @property
+    def totals(self) -> Cleaned: ...
+
+
 class Leading(Protocol):
     """A broker."""
 
@@ -108,6 +140,20 @@ def directory_family(directories: Directories) -> Family:
     samples: list[Sample] = [("", labels(directory=one.path), 0) for one in directories.online]
     samples += [("", labels(directory=path), 1) for path in directories.offline]
     return Family("ottla_log_directory_offline", GAUGE, "1 where a log directory is of no use any more.", samples)
+
+
+def cleaner_families(cleaner: Cleaning) -> Iterator[Family]:
+    def family(name: str, kind: str, says: str, value: float) -> Family:
+        return Family(f"ottla_cleaner_{name}", kind, says, alone(value))
+
+    queue, totals = cleaner.queue, cleaner.totals
+    yield family("running", GAUGE, "Logs being compacted.", cleaner.running_count)
+    yield family("uncleanable_partitions", GAUGE, "Logs that cannot be compacted.", len(queue.uncleanable))
+    yield family("dirty_ratio_max", GAUGE, "What share of the dirtiest log is not compacted.", queue.dirty_ratio_max)
+    yield family("cleaned_total", COUNTER, "Logs compacted, each time counted.", totals.cleaned_count)
+    yield family("failed_total", COUNTER, "Attempts to compact a log that failed.", totals.failed_count)
+    yield family("read_bytes_total", COUNTER, "Bytes of logs before they were compacted.", totals.bytes_read)
+    yield family("kept_bytes_total", COUNTER, "Bytes of logs after they were compacted.", totals.bytes_kept)
 
 
 def partition_families(partitions: Iterable[Partition]) -> Iterator[Family]:

@@ -37,6 +37,9 @@ class Listener:
         self.name = name
         self.connections: set[Connection] = set()
         self._socket = listening
+        self._is_finishing = False
+        self._is_empty = trio.Event()
+        broker.connection_limits.add_listener(name, self.connections)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -44,18 +47,28 @@ class Listener:
         return host, port
 
     async def serve(self) -> None:
-        """Accept until cancelled or closed. Connections live in a nursery here and end with it."""
+        """Accept until cancelled, closed or finished. Connections live in a nursery here and end with it."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(reap_idle, self.connections, self.broker.config.connections_max_idle_ms)
             try:
-                while True:
+                while self._is_listening:
                     await trio.lowlevel.wait_readable(self._socket)
                     await self._accept_some(nursery)
             except trio.ClosedResourceError:
+                pass
+            if not self._is_finishing:
                 nursery.cancel_scope.cancel()
 
+    @property
+    def _is_listening(self) -> bool:
+        return self._socket.fileno() >= 0
+
     async def _accept_some(self, nursery: trio.Nursery) -> None:
+        limits = self.broker.connection_limits
         for _ in range(ACCEPTED_PER_TURN_MAX):
+            await self._wait_for_turn()
+            if not self._is_listening:
+                return
             try:
                 connected, address = self._socket.accept()
             except (BlockingIOError, ConnectionError):
@@ -65,15 +78,24 @@ class Listener:
                 log.warning("listener %s cannot accept: %s", self.name, error.strerror)
                 await trio.sleep(WAIT_AFTER_ERROR_SECONDS)
                 return
+            limits.accepted(self.name, self.broker.config, trio.current_time())
             host = str(address[0]).removeprefix(MAPPED_PREFIX)
-            if not self.broker.connection_limits.admit(host, self.broker.config):
+            if not limits.admit(self.name, host, self.broker.config):
                 log.debug("listener %s refuses %s: too many connections", self.name, host)
                 connected.close()
                 continue
             nursery.start_soon(self._serve, connected, host)
 
+    async def _wait_for_turn(self) -> None:
+        """Whoever comes too fast waits with the system until it is his turn."""
+        limits = self.broker.connection_limits
+        while (seconds := limits.seconds_to_wait(self.name, self.broker.config, trio.current_time())) > 0:
+            await trio.sleep(seconds)
+
     async def _serve(self, connected: socket.socket, host: str) -> None:
         try:
+            if self._is_finishing:
+                return
             connected.setblocking(False)
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = Connection(self.broker, SocketTransport(connected), self.name, host)
@@ -81,16 +103,30 @@ class Listener:
             try:
                 await connection.serve()
             finally:
-                self.connections.discard(connection)
+                self._left(connection)
         except OSError as error:
             log.debug("%s went before it was served: %s", host, error)
         finally:
             connected.close()
-            self.broker.connection_limits.leave(host)
+            self.broker.connection_limits.leave(self.name, host)
+
+    def _left(self, connection: Connection) -> None:
+        self.connections.discard(connection)
+        if self._is_finishing and not self.connections:
+            self._is_empty.set()
+
+    async def finish(self) -> None:
+        """Accept nobody any more, and wait until every client has the answers to what it has said so far."""
+        self._is_finishing = True
+        self.close()
+        for connection in self.connections:
+            connection.finish()
+        if self.connections:
+            await self._is_empty.wait()
 
     def close(self) -> None:
         """Stop listening, and end what `serve` has begun."""
-        if self._socket.fileno() >= 0:
+        if self._is_listening:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
 

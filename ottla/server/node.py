@@ -6,8 +6,9 @@
     broker registered                       the cluster counts on it
     listeners serve                         until cancelled
 
-Stopping goes the other way: no more requests, logs flushed and closed, the marker of a clean stop last. Only a node
-that was told to stop stops cleanly; one that failed lets go of its files as they are, and recovers at its next start.
+Stopping goes the other way: nobody is accepted any more, what has come is answered and sent, logs are flushed and
+closed, the marker of a clean stop comes last. Only a node that was told to stop stops cleanly; one that failed lets go
+of its files as they are, and recovers at its next start.
 """
 
 from __future__ import annotations
@@ -27,20 +28,26 @@ import trio
 
 from ottla.cluster.bootstrap import Endpoint
 from ottla.cluster.controller import ControllerSettings
-from ottla.cluster.features import KRAFT_VERSION, METADATA_VERSION, METADATA_VERSION_MAX, VersionRange
+from ottla.cluster.features import KRAFT_VERSION, METADATA_VERSION, METADATA_VERSION_MAX, VersionRange, found_ranges
 from ottla.cluster.image import Change, ConfigType, MetadataImage
 from ottla.cluster.raft_config import RaftConfig
 from ottla.cluster.voters import Endpoint as VoterEndpoint
+from ottla.cluster.voters import VoterSet
 from ottla.config.broker import BrokerConfig
 from ottla.config.listeners import Listener as ListenerConfig
 from ottla.config.listeners import SecurityProtocol
+from ottla.config.quorum_addresses import voters as voters_of
 from ottla.config.topic import log_config
 from ottla.server.broker import Broker
+from ottla.server.cleaning import Cleaner
 from ottla.server.config_rules import Rules
 from ottla.server.controlling import Controller
+from ottla.server.descriptors import open_segments_max, raise_limit
+from ottla.server.directory_assignments import DirectoryAssignments
+from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.exposition import pieces
 from ottla.server.formatting import bootstrap_records, format_metadata, found_cluster_id
-from ottla.server.gauges import families
+from ottla.server.gauges import cleaner_families, families
 from ottla.server.handlers import ROUTES
 from ottla.server.http_status import open_status
 from ottla.server.listener import Listener, listen
@@ -50,6 +57,7 @@ from ottla.server.quorum import Quorum
 from ottla.server.registration import Registration
 from ottla.server.replicas import Replicas
 from ottla.server.snapshotting import Snapshots, latest_image
+from ottla.server.steady_clock import steady_clock
 from ottla.server.upkeep import Upkeep
 from ottla.storage.directory_identity import Identity, LogDirectoryError
 from ottla.storage.directory_loading import LoadProgress
@@ -71,6 +79,8 @@ class StartError(Exception):
 
 
 REPORT_SECONDS = 1.0
+# How long a node that stops waits for clients to take their answers.
+DRAIN_SECONDS_MAX = 5.0
 
 
 class Bound(NamedTuple):
@@ -106,6 +116,7 @@ class Node:
         self.config = config
         self.disk: Disk = OsDisk() if disk is None else disk
         self.ready = trio.Event()
+        self.stopping = trio.Event()
         self.bound: list[Bound] = []
         self.cluster_id = ""
         self.status_address: tuple[str, int] | None = None
@@ -120,9 +131,14 @@ class Node:
             config.cluster_id or found_cluster_id(self.disk, list(paths)) or uuid_text(secrets.token_bytes(16))
         )
         identity = Identity(self.cluster_id, config.node_id)
+        raise_limit()
         with ExitStack() as stack:
             directories = LogDirectories.open(
-                self.disk, config.log_directories, identity, new_directory_id=_new_directory_id
+                self.disk,
+                config.log_directories,
+                identity,
+                new_directory_id=_new_directory_id,
+                open_segments_max=open_segments_max(),
             )
             stack.callback(directories.abandon)
             home, is_apart = self._metadata_home(directories, identity)
@@ -136,11 +152,18 @@ class Node:
         """With directories and ports, which the caller gives back."""
         running: _Running | None = None
         try:
-            async with trio.open_nursery() as nursery:
-                running = _Running(self, directories, home, nursery)
-                await running.start()
-                self.ready.set()
-                await trio.sleep_forever()
+            async with trio.open_nursery() as outside:
+                outside.start_soon(_tell_when_cancelled, self.stopping)
+                with trio.CancelScope() as life:
+                    async with trio.open_nursery() as nursery:
+                        running = _Running(self, directories, home, nursery)
+                        await running.start()
+                        self.ready.set()
+                        # A cancellation tells us to stop from now on, and does not do it.
+                        life.shield = True
+                        await self.stopping.wait()
+                        await running.drain()
+                        nursery.cancel_scope.cancel()
         except BaseException as error:
             if running is not None:
                 running.stop(is_clean=self.ready.is_set() and _is_cancellation(error))
@@ -173,6 +196,12 @@ class Node:
         for bound in self.bound:
             bound.socket.close()
 
+    def unreadiness(self) -> list[str]:
+        """Why clients should not come."""
+        if self.stopping.is_set():
+            return ["the node is stopping"]
+        return [] if self.ready.is_set() else ["the node is starting"]
+
     def advertised(self) -> tuple[ListenerConfig, ...]:
         """Where clients find this node: with the ports that the system chose, and this machine's name for no name."""
         ports = {bound.config.name: bound.port for bound in self.bound}
@@ -201,6 +230,9 @@ class _Running:
         self._directories = directories
         self._nursery = nursery
         self._listeners: list[Listener] = []
+        # What this node is known to support: what it serves, and what it finds (see _keep_features).
+        self._features = dict(FEATURES)
+        static_voters = voters_of(config.controller_quorum_voters)
         self._directory_ids = [one.meta.directory_id or b"" for one in directories.directories]
         format_metadata(
             disk,
@@ -211,6 +243,7 @@ class _Running:
             directory_id=home.meta.directory_id or b"",
             endpoints=node.controller_endpoints(),
             now_ms=now_ms(),
+            is_static=bool(static_voters),
         )
         self.store = MetadataStore(
             disk,
@@ -225,22 +258,32 @@ class _Running:
             directory_id=home.meta.directory_id or b"",
             listener=config.controller_listener_names[0],
             endpoints={one.listener: VoterEndpoint(one.host, one.port) for one in node.controller_endpoints()},
+            static_voters=VoterSet.static(
+                {one.node_id: VoterEndpoint(one.host, one.port) for one in static_voters.values()},
+                config.controller_listener_names[0],
+            ),
             append_linger_ms=0,
         )
-        self.quorum = Quorum(self.store, raft_config, random.Random(), now_ms, latest_image(self.store))
+        steady_now_ms = steady_clock()
+        self.quorum = Quorum(self.store, raft_config, random.Random(), steady_now_ms, latest_image(self.store))
         self.controller = Controller(
-            self.quorum, self._settings(), bootstrap_records(disk, config.metadata_directory), now_ms
+            self.quorum, self._settings(), bootstrap_records(disk, config.metadata_directory), steady_now_ms
         )
         self.broker = Broker(config, node.cluster_id, directories, ROUTES, nursery)
         self.broker.controller = self.controller
         self.broker.quorum = self.quorum
         self.quorum.settled = self.broker.end_pass
-        self.replicas = Replicas(self.broker, config.node_id, directories, self._log_config)
-        self.registration = Registration(config, node.cluster_id, self.controller, self.quorum, FEATURES)
+        self._assignments = DirectoryAssignments(
+            self.controller, config.node_id, lambda: self.registration.broker_epoch
+        )
+        moves = self.broker.moves = DirectoryMoves(self.broker, self._assignments)
+        self.replicas = Replicas(self.broker, config.node_id, directories, self._log_config, moves, self._assignments)
+        self.registration = Registration(config, node.cluster_id, self.controller, self.quorum, self._features)
         self.broker.producer_ids = ProducerIds(self.controller, config.node_id, lambda: self.registration.broker_epoch)
         self._caught_up = _CaughtUp(self.quorum)
         self._snapshots = Snapshots(self.quorum, self.store, config, now_ms)
-        for follower in (self.replicas, self.controller, self._caught_up, self._snapshots):
+        self.cleaner = Cleaner(lambda: self.broker.config, directories, now_ms)
+        for follower in (self.replicas, self.controller, self._caught_up, self._snapshots, self.cleaner):
             self.quorum.follow(follower)
 
     def _settings(self) -> ControllerSettings:
@@ -248,9 +291,9 @@ class _Running:
         return ControllerSettings(
             cluster_id=self._node.cluster_id,
             node_id=config.node_id,
-            config_rules=Rules(config),
+            config_rules=Rules(lambda: self.broker.config),
             random=random.Random(),
-            supported_features=FEATURES,
+            supported_features=self._features,
             quorum_node_ids=(config.node_id,),
             default_partition_count=config.num_partitions,
             default_replication_factor=config.default_replication_factor,
@@ -274,6 +317,7 @@ class _Running:
         self.quorum.start()
         await self._caught_up.event.wait()
         image = self.quorum.image
+        self._keep_features(image)
         warnings = self._directories.load(
             lambda topic: self._log_config(image, topic),
             now_ms(),
@@ -292,7 +336,10 @@ class _Running:
             self._snapshots.run,
             self.broker.deadlines.run,
             self.broker.flusher.run,
+            self._assignments.run,
+            self.broker.moves.run,
             upkeep.run,
+            *([self.cleaner.run] if self._config.log_cleaner_enable else []),
         ):
             self._nursery.start_soon(task)
         for bound in self._node.bound:
@@ -300,20 +347,42 @@ class _Running:
             self._listeners.append(listener)
             self._nursery.start_soon(listener.serve)
 
+    def _keep_features(self, image: MetadataImage) -> None:
+        """Of a cluster that another release has formatted, take on the features that are not served here."""
+        found = found_ranges(image.feature_levels, FEATURES)
+        for name, levels in found.items():
+            log.warning("%s is at level %d, which is kept but not served", name, levels.high)
+        self._features.update(found)
+
     def _open_status(self) -> None:
         """Metrics, liveness and readiness over HTTP, if they are wanted; before anything takes time."""
         started_seconds = time.time()
         status = open_status(
             self._config,
             metrics=lambda: pieces(
-                chain(self.broker.metrics.families(), families(self.broker, self._listeners, started_seconds))
+                chain(
+                    self.broker.metrics.families(),
+                    cleaner_families(self.cleaner),
+                    families(self.broker, self._listeners, started_seconds),
+                )
             ),
             health=lambda: [] if self._directories.online else ["every log directory has failed"],
-            readiness=lambda: [] if self._node.ready.is_set() else ["the node is starting"],
+            readiness=self._node.unreadiness,
         )
         if status is not None:
             self._node.status_address = status.address
             self._nursery.start_soon(status.serve)
+
+    async def drain(self) -> None:
+        """Take no more; answer what has come, and send that, as far as clients read."""
+        self.broker.deadlines.end()
+        with trio.move_on_after(DRAIN_SECONDS_MAX) as scope:
+            async with trio.open_nursery() as nursery:
+                for listener in self._listeners:
+                    nursery.start_soon(listener.finish)
+        if scope.cancelled_caught:
+            count = sum(len(listener.connections) for listener in self._listeners)
+            log.warning("%d connections are cut off: they did not take their answers in time", count)
 
     def stop(self, *, is_clean: bool) -> None:
         """Every task has ended: nobody touches a log any more."""
@@ -376,6 +445,13 @@ class _CaughtUp:
     def _look(self) -> None:
         if self._is_active and self._quorum.image.metadata_version:
             self.event.set()
+
+
+async def _tell_when_cancelled(event: trio.Event) -> None:
+    try:
+        await trio.sleep_forever()
+    finally:
+        event.set()
 
 
 def _is_cancellation(error: BaseException) -> bool:

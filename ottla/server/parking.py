@@ -96,11 +96,20 @@ class Deadlines:
         self._sweep_size = SWEEP_SIZE_MIN
         self._numbers = count()
         self._earlier = trio.Event()
+        self._is_over = False
 
     def __len__(self) -> int:
         return len(self._heap)
 
+    def end(self) -> None:
+        """The broker stops: nobody waits any longer, neither those who do now nor those who come."""
+        self._is_over = True
+        self.expire_until(math.inf)
+        self._send_answers()
+
     def add(self, deadline: float, pending: Pending) -> None:
+        if self._is_over:
+            deadline = -math.inf
         if len(self._heap) >= self._sweep_size:
             self._sweep()
         is_first = not self._heap or deadline < self._heap[0][0]

@@ -48,6 +48,7 @@ class Partition:
         self.log = log
         self.traffic = TopicTraffic()
         self.leader_epoch = leader_epoch
+        log.epochs.announce(leader_epoch, log.end_offset)
         self.staged_bytes = 0
         self.commit_error: KafkaError | None = None
         self._unseen_bytes = 0
@@ -56,6 +57,20 @@ class Partition:
 
     def __repr__(self) -> str:
         return f"{self.topic}-{self.index}"
+
+    def lead_in(self, leader_epoch: int) -> None:
+        """From here on the leader's epoch is this; what is staged belongs to the one before."""
+        if self.staged_bytes:
+            self.commit()
+        self.leader_epoch = leader_epoch
+        self.log.epochs.announce(leader_epoch, self.log.end_offset)
+
+    def take_log(self, log: Log) -> None:
+        """A copy of the log, with all that is in it, has taken its place."""
+        assert log.end_offset == self.log.end_offset, (log.end_offset, self.log.end_offset)
+        log.epochs.announce(self.leader_epoch, log.end_offset)
+        self.log = log
+        self.update_high_watermark(0)
 
     # Appending
 

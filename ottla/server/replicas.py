@@ -1,6 +1,7 @@
 """The logs of this broker follow the metadata image: made, given up, deleted and reconfigured as it says.
 
 A topic's logs are made when its partitions name this broker, and renamed, to be removed later, when they no longer do.
+Where a replica lies is the controller's to know: it is told of a directory that was chosen here.
 What was found on the disk at start and belongs to no partition of the image is stray: `stray_id` has it set aside under
 another name before logs are loaded, for a person to look at. A disk that fails takes its own partitions offline; it
 must not keep the broker from following.
@@ -12,10 +13,16 @@ import logging
 import secrets
 from collections.abc import Callable
 
+from ottla.cluster.features import DIRECTORY_ASSIGNMENT_SINCE
 from ottla.cluster.image import ALL_BROKERS, Change, ConfigType, MetadataImage, Topic
+from ottla.cluster.image import Partition as PlacedPartition
+from ottla.cluster.image.directory_ids import is_reserved
 from ottla.config.dynamic import surviving
 from ottla.server.broker import Broker
+from ottla.server.directory_assignments import DirectoryAssignments
+from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.partition import Partition
+from ottla.storage import future_logs
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directories import LogDirectories
@@ -30,11 +37,21 @@ ConfigOf = Callable[[MetadataImage, str], LogConfig]
 class Replicas:
     """Follows the quorum for the broker."""
 
-    def __init__(self, broker: Broker, node_id: int, directories: LogDirectories, config_of: ConfigOf) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        node_id: int,
+        directories: LogDirectories,
+        config_of: ConfigOf,
+        moves: DirectoryMoves,
+        assignments: DirectoryAssignments,
+    ) -> None:
         self._broker = broker
         self._node_id = node_id
         self._directories = directories
         self._config_of = config_of
+        self._moves = moves
+        self._assignments = assignments
         self._static_config = broker.config
         self._is_started = False
 
@@ -83,32 +100,64 @@ class Replicas:
             self._remove(topic, index)
             return
         if wanted.leader != self._node_id:
+            self._moves.forget((topic.name, index))
             self._broker.resign(topic.name, topic.id, index)
             return
+        key = (topic.name, index)
         try:
+            self._finish_interrupted_move(key, topic, wanted)
             found = self._directories.create(
-                (topic.name, index),
+                key,
                 topic.id,
                 self._config_of(image, topic.name),
                 self._broker.now_ms(),
                 is_new=is_new,
+                directory_id=self._wanted_directory(key, wanted),
             )
         except KafkaError as error:
             log.error("%s-%d cannot be led here: %s", topic.name, index, error.message)
             return
         self._lead(topic, index, found, wanted.leader_epoch)
+        if image.metadata_version >= DIRECTORY_ASSIGNMENT_SINCE:
+            self._tell_directory(key, topic, wanted)
+
+    def _finish_interrupted_move(self, key: TopicPartition, topic: Topic, wanted: PlacedPartition) -> None:
+        """A copy that was about to take over when the broker ended has nobody beside it, and the cluster knows."""
+        if self._directories.directory_of(key) is not None or self._directories.offline:
+            return
+        for directory in self._directories.online:
+            found = directory.future.get(key)
+            is_told = directory.meta.directory_id == wanted.directory(self._node_id)
+            if found is not None and found.topic_id == topic.id and is_told:
+                future_logs.take_over(self._directories, directory, key)
+
+    def _wanted_directory(self, key: TopicPartition, wanted: PlacedPartition) -> bytes | None:
+        """Where a replica that is not there yet is to be made; None: anywhere."""
+        directory_id = wanted.directory(self._node_id)
+        if directory_id is None or is_reserved(directory_id):
+            return self._moves.chosen(key)
+        ours = [directory.meta.directory_id for directory in self._directories.directories]
+        return directory_id if directory_id in ours else None
+
+    def _tell_directory(self, key: TopicPartition, topic: Topic, wanted: PlacedPartition) -> None:
+        directory = self._directories.directory_of(key)
+        directory_id = None if directory is None else directory.meta.directory_id
+        if directory_id is not None and directory_id != wanted.directory(self._node_id):
+            self._assignments.soon(topic.id, key[1], directory_id)
 
     def _lead(self, topic: Topic, index: int, found: Log, leader_epoch: int) -> None:
         known = self._broker.led(topic.id, index)
         if known is not None:
-            known.leader_epoch = leader_epoch
+            known.lead_in(leader_epoch)
             return
         partition = Partition(topic.name, topic.id, index, found, leader_epoch)
         partition.update_high_watermark(0)
         self._broker.lead(partition)
+        self._moves.resume(partition)
 
     def _remove(self, topic: Topic, index: int) -> None:
         key = (topic.name, index)
+        self._moves.forget(key)
         self._broker.resign(topic.name, topic.id, index)
         directory = self._directories.directory_of(key)
         if directory is None or directory.hosted[key].topic_id != topic.id:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ottla.wire.api_keys import ApiKey
 from ottla.wire.errors import KafkaError
+from ottla.wire.framing import Frame
 from ottla.wire.messages import response_type
 from ottla.wire.messages.headers import response_header_version
 from ottla.wire.schema import Request, Versions
@@ -23,7 +24,9 @@ class Route(NamedTuple):
     """How one API is served.
 
     `handler(context, request)` returns the response, a Pending, or None where no answer is due. `on_error` makes the
-    response that says the whole request failed. `advertised` differs from `versions` for Produce alone.
+    response that says the whole request failed. `advertised` differs from `versions` for Produce alone. `quick` is
+    tried first, where there is one: it answers requests of the usual shape out of their bytes, and returns whether it
+    has.
     """
 
     request: type[Request]
@@ -31,6 +34,7 @@ class Route(NamedTuple):
     handler: Callable[[Any, Any], Any]
     on_error: Callable[[Any, KafkaError], Any]
     advertised: Versions | None = None
+    quick: Callable[[Any, Any, Frame, int, int, int], bool] | None = None
 
     @property
     def key(self) -> ApiKey:
@@ -40,7 +44,7 @@ class Route(NamedTuple):
 class Serving:
     """A route made ready: what dispatch needs for each version, looked up once."""
 
-    __slots__ = ("first_flexible", "handler", "header_versions", "high", "low", "on_error", "request", "route")
+    __slots__ = ("first_flexible", "handler", "header_versions", "high", "low", "on_error", "quick", "request", "route")
 
     def __init__(self, route: Route) -> None:
         self.route = route
@@ -49,6 +53,7 @@ class Serving:
         self.first_flexible = route.request.flexible.low if route.request.flexible.high > 0 else self.high + 1
         self.handler = route.handler
         self.on_error = route.on_error
+        self.quick = route.quick
         response = response_type(route.key)
         self.header_versions = {
             version: response_header_version(response, version) for version in range(self.low, self.high + 1)

@@ -6,8 +6,11 @@ A transport without `sendfile` (that of TLS, one day) has the same face, and the
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import struct
+import termios
 from collections import deque
 from typing import TypeAlias
 
@@ -18,6 +21,8 @@ SENDFILE_BYTES_MIN = 32 << 10
 BUFFERS_PER_SEND_MAX = 64
 # What is read from files before it can be sent stays in memory if the client does not read: a few hundred clients may.
 READ_BYTES_PER_SEND_MAX = 256 << 10
+# What is received at once: several requests of a busy client.
+RECEIVE_BYTES = 512 << 10
 # One connection with a fast reader must not keep all others waiting.
 BYTES_PER_TURN_MAX = 4 << 20
 
@@ -48,6 +53,27 @@ class FileRange:
 Piece: TypeAlias = Buffer | FileRange
 
 
+class ReceiveBuffer:
+    """Memory to receive into, the same for every connection: a pass is over before the next one begins.
+
+    Who is still holding on to a part of what has come, against the custom, keeps it, and others get new memory.
+    """
+
+    __slots__ = ("_data",)
+
+    def __init__(self) -> None:
+        self._data = bytearray(RECEIVE_BYTES)
+
+    def take(self) -> bytearray:
+        data = self._data
+        try:
+            data.append(0)  # refused as long as there is a view of it
+            del data[-1]
+        except BufferError:
+            data = self._data = bytearray(RECEIVE_BYTES)
+        return data
+
+
 class SocketTransport:
     """A connected, non-blocking socket."""
 
@@ -57,18 +83,22 @@ class SocketTransport:
         self.socket = connected
         self._uses_sendfile = uses_sendfile
 
-    def receive(self, bytes_max: int) -> bytes | None:
-        """What has come, None if nothing has; empty at the end of the stream."""
-        try:
-            return self.socket.recv(bytes_max)
-        except BlockingIOError:
-            return None
-
-    def receive_into(self, window: memoryview) -> int | None:
+    def receive_into(self, window: bytearray | memoryview) -> int | None:
+        """How many bytes have come, None if nothing has; 0 at the end of the stream."""
         try:
             return self.socket.recv_into(window)
         except BlockingIOError:
             return None
+
+    def waiting_bytes(self) -> int:
+        """How much has come that was not received."""
+        answer = fcntl.ioctl(self.socket, termios.FIONREAD, bytes(4))
+        count: int = struct.unpack("i", answer)[0]
+        return count
+
+    def end_sending(self) -> None:
+        """Tell the peer that this was all."""
+        self.socket.shutdown(socket.SHUT_WR)
 
     def send(self, queue: deque[Piece]) -> bool:
         """Send from the front of the queue what the socket takes now; whether anything was sent at all."""

@@ -21,6 +21,8 @@ from ottla.wire.errors import KafkaError
 log = logging.getLogger(__name__)
 
 PRODUCER_EXPIRY_SECONDS = 600
+# Files go when `file.delete.delay.ms` has passed, give or take this.
+REMOVAL_CHECK_MS = 1000
 
 
 class Upkeep:
@@ -34,6 +36,7 @@ class Upkeep:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._every, config.log_flush_scheduler_interval_ms, self.flush)
             nursery.start_soon(self._every, config.log_retention_check_interval_ms, self.retire)
+            nursery.start_soon(self._every, REMOVAL_CHECK_MS, self.remove)
             nursery.start_soon(self._every, config.log_flush_offset_checkpoint_interval_ms, self.checkpoint)
             nursery.start_soon(self._every, PRODUCER_EXPIRY_SECONDS * 1000, self.expire_producers)
 
@@ -60,8 +63,10 @@ class Upkeep:
             error = await trio.to_thread.run_sync(due.run)
             directory_upkeep.finish_flush(directory, due, self._now_ms(), error)
 
-    async def retire(self, directory: LogDirectory) -> None:
+    def retire(self, directory: LogDirectory) -> None:
         directory_upkeep.retire(directory, self._now_ms())
+
+    async def remove(self, directory: LogDirectory) -> None:
         for deletion in directory.removals.take_due(self._now_ms()):
             error = await trio.to_thread.run_sync(directory_upkeep.run_removal, deletion)
             directory_upkeep.finish_removal(directory, error)

@@ -82,6 +82,8 @@ def flush_due(directory: LogDirectory, now_ms: int) -> int | None:
 def retire(directory: LogDirectory, now_ms: int) -> int | None:
     """Take out of every log what retention no longer keeps; returns when files are to be removed."""
     for _, hosted in directory.all_hosted():
+        if hosted.is_being_cleaned:
+            continue  # next time: as in Kafka, one of the two at a time
         try:
             removal = retire_old_segments(hosted.log, now_ms)
         except KafkaError:

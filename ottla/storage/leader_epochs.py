@@ -4,6 +4,9 @@ This is what a follower truncates by, never by a high watermark (KIP-101, KIP-27
 the first batch of it is in the log (KAFKA-7415), and every later change is written through as well: nothing is left to
 a background flush that a crash could tear (KAFKA-16541). After an error nothing has changed, neither here nor there.
 
+An epoch that begins with a leader and not with a batch is announced: known here, and on the disk with its first batch.
+Until then a crash may forget it, since the next leader has a later one; opening a log forgets it anyway.
+
 The log calls `assign` before it appends, and the two truncations after it truncated itself: an entry too many is
 dropped when the log is opened again, one too few could not be invented. A damaged file is a CheckpointError from
 `load`; the log then builds the history from its batches.
@@ -32,9 +35,12 @@ class EpochEntry(NamedTuple):
 
 
 class LeaderEpochs:
-    """Epochs and start offsets, both strictly growing. `latest_epoch` is -1 while there is none."""
+    """Epochs and start offsets, both strictly growing. `latest_epoch` is -1 while there is none.
 
-    __slots__ = ("_directory", "_disk", "_epochs", "_start_offsets", "latest_epoch")
+    `written_epoch` is the latest in the file, which lacks one that was announced and nothing more.
+    """
+
+    __slots__ = ("_directory", "_disk", "_epochs", "_start_offsets", "latest_epoch", "written_epoch")
 
     def __init__(self, disk: Disk, directory: str) -> None:
         """An empty history; what the file says comes with `load`."""
@@ -43,6 +49,7 @@ class LeaderEpochs:
         self._epochs: list[int] = []
         self._start_offsets: list[int] = []
         self.latest_epoch = NO_EPOCH
+        self.written_epoch = NO_EPOCH
 
     @classmethod
     def load(cls, disk: Disk, directory: str) -> LeaderEpochs:
@@ -57,6 +64,7 @@ class LeaderEpochs:
                 raise CheckpointError(path, line_number, f"epoch {epoch} at {start_offset} follows {entries[-1]}")
             entries.append(EpochEntry(epoch, start_offset))
         history._set(entries)
+        history.written_epoch = history.latest_epoch
         return history
 
     @property
@@ -70,16 +78,24 @@ class LeaderEpochs:
     def __len__(self) -> int:
         return len(self._epochs)
 
+    def announce(self, epoch: int, end_offset: int) -> None:
+        """A leader of this epoch takes over where the log ends: later than any epoch that a follower may ask for."""
+        if epoch > self.latest_epoch:
+            self._set(self._with(epoch, end_offset))
+
     # Changing: each is durable on return
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """An epoch begins at this offset. What contradicts it is dropped: later epochs, any that began no earlier."""
         assert epoch >= 0, epoch
         assert start_offset >= 0, start_offset
-        if self._epochs and epoch == self.latest_epoch and start_offset >= self._start_offsets[-1]:
+        if self._epochs and epoch == self.written_epoch and start_offset >= self._start_offsets[-1]:
             return
+        self._replace(self._with(epoch, start_offset))
+
+    def _with(self, epoch: int, start_offset: int) -> list[EpochEntry]:
         keep = min(bisect_left(self._epochs, epoch), bisect_left(self._start_offsets, start_offset))
-        self._replace([*self.entries[:keep], EpochEntry(epoch, start_offset)])
+        return [*self.entries[:keep], EpochEntry(epoch, start_offset)]
 
     def rebuild(self, entries: list[EpochEntry]) -> None:
         """Put a history read from the batches in place of this one."""
@@ -138,6 +154,7 @@ class LeaderEpochs:
     def _replace(self, entries: list[EpochEntry]) -> None:
         write_entries(self._disk, self.path, [f"{epoch} {start_offset}" for epoch, start_offset in entries])
         self._set(entries)
+        self.written_epoch = self.latest_epoch
 
     def _set(self, entries: list[EpochEntry]) -> None:
         self._epochs = [entry.epoch for entry in entries]

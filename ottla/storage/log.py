@@ -30,6 +30,7 @@ from ottla.storage.producer_checks import read_marker
 from ottla.storage.producer_entry import NO_OFFSET
 from ottla.storage.producer_snapshot import ProducerSnapshots
 from ottla.storage.producer_state import AppendOrigin, ProducerState
+from ottla.storage.recompression import PRODUCER, as_topic_wants
 from ottla.storage.record_check import check_client_batch, single_batch
 from ottla.storage.replay import reload_producers, replay_batch
 from ottla.storage.segment import LOG_SUFFIX, Placed, Room, Segment
@@ -174,6 +175,8 @@ class Log:
             check_client_batch(batch, self.config, now_ms)
         elif batch.is_control:
             self._write_early()  # if there is no space for what its index must say, that concerns nobody else
+        if self.config.compression_type != PRODUCER:
+            batch = as_topic_wants(batch, self.config)
         if batch.producer_id >= 0 and (known := self.producers.check(batch, origin)) is not None:
             return Appended((known.first_offset, known.last_offset, known.timestamp, True))
         first_offset = self._staged_end
@@ -181,8 +184,7 @@ class Log:
         if self.config.log_append_time:
             append_time_ms = batch.max_timestamp = now_ms
         if batch.end > self.config.segment_bytes:
-            reason = f"a batch of {batch.end} bytes does not fit a segment of {self.config.segment_bytes}"
-            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, reason)
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {batch.end} bytes does not fit a segment")
         self._place(batch, first_offset, leader_epoch, now_ms, append_time_ms)
         return Appended((first_offset, self._staged_end - 1, append_time_ms, False))
 
@@ -207,8 +209,7 @@ class Log:
         expected_offset = self.end_offset
         for batch in batches:
             if batch.base_offset < expected_offset:
-                reason = f"{self.directory}: a batch of offset {batch.base_offset} after {expected_offset}"
-                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, reason)
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"offset {batch.base_offset} comes after {expected_offset}")
             batch.check_crc()
             if batch.is_control and batch.producer_id >= 0:
                 read_marker(batch)  # one that cannot be read must not be found out when others are staged
@@ -222,7 +223,7 @@ class Log:
         room = self._room
         if size_bytes > room.bytes_left or max_timestamp > room.last_timestamp or last_offset > room.last_offset:
             room = self._make_room(size_bytes, max_timestamp, base_offset, last_offset, now_ms)
-        if leader_epoch > self.epochs.latest_epoch:
+        if leader_epoch > self.epochs.written_epoch:
             self._begin_epoch(leader_epoch)
         # What a leader assigns comes first in a batch and lies outside its CRC: it is made anew, the rest stays.
         if append_time_ms == NO_TIMESTAMP:
@@ -241,10 +242,9 @@ class Log:
 
     def _make_room(self, size_bytes: int, max_timestamp: int, base_offset: int, last_offset: int, now_ms: int) -> Room:
         """Roll if the active segment cannot take this batch; find out how much it takes until we must ask again."""
-        config = self.config
-        staged_bytes = self._staged_bytes + size_bytes
+        config, active = self.config, self.segments.active
         try:
-            if self.segments.active.is_full(config, staged_bytes, max_timestamp, last_offset, now_ms):
+            if active.is_full(config, self._staged_bytes + size_bytes, max_timestamp, last_offset, now_ms):
                 self._write_early()
                 # A segment begins where the one before it ends, even if offsets are missing here: recovery takes a gap
                 # between segments for a loss. Only one that indexes cannot span (KAFKA-6264) stays.

@@ -6,7 +6,10 @@ this stops a rewrite before the log is truncated into its range, and writes the 
 
 from __future__ import annotations
 
-from ottla.storage.cleaner.job import CleanedGroup, CleaningJob, LastRecord, file_path
+import os
+from contextlib import suppress
+
+from ottla.storage.cleaner.job import CLEANED_SUFFIX, CleanedGroup, CleaningJob, LastRecord, file_path
 from ottla.storage.cleaner.plan import CleaningPlan, SegmentFacts, plan_cleaning
 from ottla.storage.cleaner.swap import swap
 from ottla.storage.log import Log
@@ -16,8 +19,11 @@ from ottla.storage.log_trimming import Removal
 from ottla.storage.segment import TRANSACTION_INDEX_SUFFIX, Segment
 
 
-def plan(log: Log, checkpoint: int | None, now_ms: int) -> CleaningPlan:
-    """What could be cleaned now. What is not on the disk yet may not: a power cut would take the newer value."""
+def plan(log: Log, checkpoint: int | None, now_ms: int, *, if_flushed: bool = False) -> CleaningPlan:
+    """What could be cleaned now, or could be `if_flushed`.
+
+    What is not on the disk yet may not be cleaned: a power cut would take the newer value.
+    """
     return plan_cleaning(
         _facts(log),
         log.config,
@@ -27,11 +33,13 @@ def plan(log: Log, checkpoint: int | None, now_ms: int) -> CleaningPlan:
         last_stable_offset=log.last_stable_offset,
         high_watermark=log.high_watermark,
         now_ms=now_ms,
-        recovery_point=log.recovery_point,
+        recovery_point=LONG_MAX if if_flushed else log.recovery_point,
     )
 
 
-def job(log: Log, planned: CleaningPlan, now_ms: int, *, key_map_bytes: int = 128 << 20) -> CleaningJob:
+def job(
+    log: Log, planned: CleaningPlan, now_ms: int, *, key_map_bytes: int = 128 << 20, load_factor: float = 0.9
+) -> CleaningJob:
     """All that a rewrite must know, as plain values."""
     segments = tuple(one for one in _facts(log) if one.base_offset < planned.first_uncleanable_offset)
     aborted = aborted_transactions(log, segments[0].base_offset, planned.first_uncleanable_offset) if segments else []
@@ -48,6 +56,7 @@ def job(log: Log, planned: CleaningPlan, now_ms: int, *, key_map_bytes: int = 12
             for producer_id, entry in log.producers.producers.items()
         },
         key_map_bytes=key_map_bytes,
+        load_factor=load_factor,
     )
 
 
@@ -72,6 +81,14 @@ def adopt(log: Log, group: CleanedGroup, now_ms: int) -> Removal:
     except OSError as error:
         log.fail(error)
     return Removal(now_ms + log.config.file_delete_delay_ms, tuple(paths))
+
+
+def discard(log: Log) -> None:
+    """Remove what is left of a rewrite that was ended in the middle. What cannot be removed goes at the next start."""
+    with suppress(OSError):
+        for entry in log.disk.scan(log.directory):
+            if entry.name.endswith(CLEANED_SUFFIX):
+                log.disk.remove(os.path.join(log.directory, entry.name))
 
 
 def _cleaned_segment(log: Log, group: CleanedGroup) -> Segment:

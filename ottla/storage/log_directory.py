@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import NoReturn
 
@@ -26,7 +26,13 @@ from ottla.storage.log import FULL_DISK, Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_loading import open_log
 from ottla.storage.meta_properties import MetaProperties
-from ottla.storage.offset_checkpoint import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS, TopicPartition
+from ottla.storage.offset_checkpoint import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    TopicPartition,
+)
 from ottla.storage.open_files import OpenFiles
 from ottla.storage.partition_metadata import write_topic_id
 from ottla.storage.removal_queue import RemovalQueue
@@ -37,14 +43,18 @@ LOCK_FILE_NAME = ".lock"
 
 
 class HostedLog:
-    """A log, the id of its topic (None if its directory does not say), and when it was last flushed."""
+    """A log, the id of its topic (None if its directory does not say), and when it was last flushed.
 
-    __slots__ = ("flushed_ms", "log", "topic_id")
+    While it is being cleaned, somebody else reads its segments by their names: none may be retired.
+    """
+
+    __slots__ = ("flushed_ms", "is_being_cleaned", "log", "topic_id")
 
     def __init__(self, log: Log, topic_id: bytes | None, flushed_ms: int) -> None:
         self.log = log
         self.topic_id = topic_id
         self.flushed_ms = flushed_ms
+        self.is_being_cleaned = False
 
 
 class LogDirectory:
@@ -66,6 +76,8 @@ class LogDirectory:
         self.last_stop: CleanShutdown | None = None
         self.is_loaded = False
         self.offline: OSError | None = None
+        # Called with a log whose end is about to be cut, or that is about to go: whoever works on its files stops.
+        self.before_cut: Callable[[Log], None] = lambda log: None
         self._lock = lock
 
     @classmethod
@@ -144,14 +156,11 @@ class LogDirectory:
     def _rename(self, key: TopicPartition, name: str) -> str:
         self.check_online()
         log = self.hosted[key].log
+        self.before_cut(log)
         path = os.path.join(self.path, name)
         try:
             self.disk.rename(log.directory, path)
-            # Whoever still holds the log must not open files by a name that may come to mean another partition.
-            log.failure = log.failure or OSError(errno.ESTALE, "the partition was removed")
-            leave_line(self.open_files, log)
-            self.removals.forget_files_in(log.directory)
-            del self.hosted[key]
+            self._forget(key, self.hosted)
             self.disk.sync_directory(self.path)
             self.checkpoints.forget(key)
         except OSError as error:
@@ -159,6 +168,20 @@ class LogDirectory:
             if key in self.hosted or error.errno not in FULL_DISK:
                 self.failed(error)
         return path
+
+    def out_of_service(self, key: TopicPartition, logs: dict[TopicPartition, HostedLog]) -> None:
+        """The directory of a log, or of one on its way, has been renamed: nobody may use it any more."""
+        self._forget(key, logs)
+        with suppress(OSError):
+            self.checkpoints.forget(key)  # `create` sees to them again
+
+    def _forget(self, key: TopicPartition, logs: dict[TopicPartition, HostedLog]) -> None:
+        log = logs[key].log
+        # Whoever still holds the log must not open files by a name that may come to mean another partition.
+        log.failure = log.failure or OSError(errno.ESTALE, "the partition was removed")
+        leave_line(self.open_files, log)
+        self.removals.forget_files_in(log.directory)
+        del logs[key]
 
     def truncate_to(self, key: TopicPartition, offset: int, now_ms: int) -> None:
         """Cut a log's end. The checkpoints go back first: what is appended next is not flushed."""
@@ -172,6 +195,7 @@ class LogDirectory:
 
     def _lowered(self, key: TopicPartition, offset: int) -> Log:
         self.check_online()
+        self.before_cut(self.hosted[key].log)
         try:
             self.checkpoints.lower(key, offset)
         except OSError as error:
@@ -195,6 +219,11 @@ class LogDirectory:
 
     def write_high_watermarks(self) -> None:
         self._write(HIGH_WATERMARKS, {key: hosted.log.high_watermark for key, hosted in self.all_hosted()})
+
+    def write_cleaner_offset(self, key: TopicPartition, offset: int) -> None:
+        """The log of a partition has been cleaned up to here. What the file says of logs that are gone goes."""
+        offsets = self.checkpoints.of(CLEANER_OFFSETS)
+        self._write(CLEANER_OFFSETS, {one: at for one, at in offsets.items() if one in self.hosted} | {key: offset})
 
     def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         self.check_online()

@@ -15,6 +15,8 @@ from typing import NamedTuple, TypeVar
 PREFIX_BYTES = 4
 # Below this, one more copy costs less than the calls that would avoid it.
 WINDOW_BYTES_MIN = 65536
+# A window is written with zeros before it is received into; more at a time would not make it faster.
+WINDOW_BYTES_MAX = 1 << 20
 
 _SIZE = struct.Struct(">i")
 
@@ -57,20 +59,34 @@ class FrameReader:
         """How much has come that was not handed out: not 0 at the end of a stream means a frame was cut off."""
         return self._end - self._start
 
-    def receive_data(self, data: bytes) -> None:
-        """Take the next bytes of the stream."""
+    @property
+    def held_bytes(self) -> int:
+        """How much memory is held for that."""
+        return len(self._data) if self._start < self._end else 0
+
+    def receive_data(self, data: bytes | bytearray, size_bytes: int | None = None) -> None:
+        """Take the next bytes of the stream: these, or so many of them. They must not change before `keep`."""
         assert self._window is None, "a window is open: fill it first"
         if self._start == self._end:
-            self._data, self._start, self._end, self._growing = data, 0, len(data), None
+            self._data, self._start, self._growing = data, 0, None
+            self._end = len(data) if size_bytes is None else size_bytes
             return
         if self._growing is None:
-            # Frames may still refer to the old buffer; only what none of them covers moves.
-            self._data = self._growing = bytearray(memoryview(self._data)[self._start : self._end])
-            self._start = 0
-        else:
-            del self._growing[self._end :]
-        self._growing += data
+            self._move()
+        assert self._growing is not None
+        del self._growing[self._end :]
+        self._growing += data if size_bytes is None else memoryview(data)[:size_bytes]
         self._end = len(self._growing)
+
+    def keep(self) -> None:
+        """The bytes that were given last are about to be used for something else: keep what was not handed out."""
+        if self._growing is None and self._start < self._end:
+            self._move()
+
+    def _move(self) -> None:
+        """Frames may still refer to the old buffer; only what none of them covers moves."""
+        self._data = self._growing = bytearray(memoryview(self._data)[self._start : self._end])
+        self._start, self._end = 0, len(self._data)
 
     def frames(self) -> Iterator[Frame]:
         """Every whole frame that is there now; FramingError once one is reached that cannot be."""
@@ -85,6 +101,9 @@ class FrameReader:
             self._start = end
             self._growing = None
             yield Frame(self._data, start, end)
+        if self._start == self._end:
+            # A peer that falls silent now, for minutes maybe, costs nothing.
+            self._data, self._start, self._end, self._growing = b"", 0, 0, None
 
     def window(self) -> memoryview | None:
         """Room to receive the rest of a large frame into directly, or None where `receive_data` is the way.
@@ -98,7 +117,7 @@ class FrameReader:
         assert missing_bytes > 0, "whole frames are to be taken first"
         assert self._window is None, "one window at a time"
         if self._end == len(self._growing):
-            self._growing += bytes(min(missing_bytes, arrived_bytes))
+            self._growing += bytes(min(missing_bytes, arrived_bytes, WINDOW_BYTES_MAX))
         self._window = memoryview(self._growing)[self._end :]
         return self._window
 

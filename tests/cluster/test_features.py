@@ -62,3 +62,14 @@ def test_a_range_holds_both_ends_and_nothing_that_is_no_number() -> None:
     assert [level in VersionRange(1, 2) for level in (0, 1, 2, 3)] == [False, True, True, False]
     assert "1" not in VersionRange(1, 2)
     assert str(VersionRange(0, 2)) == "0 to 2"
+
+
+def test_what_a_cluster_has_and_nobody_serves_is_known_up_to_its_level() -> None:
+    served = {"metadata.version": VersionRange(7, 30), "group.version": VersionRange(0, 1)}
+    levels = {"metadata.version": 30, "group.version": 1, "transaction.version": 1, "share.version": 1}
+    found = {"transaction.version": VersionRange(0, 1), "share.version": VersionRange(0, 1)}
+    assert features.found_ranges(levels, served) == found
+
+
+def test_a_level_that_nobody_knows_is_not_taken_on() -> None:
+    assert features.found_ranges({"share.version": 2, "new.version": 1, "streams.version": 0}, {}) == {}

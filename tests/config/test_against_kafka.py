@@ -426,6 +426,8 @@ TOPIC_OVERRIDES: list[dict[str, str]] = [
     {},
     {"retention.ms": "5", "cleanup.policy": " compact , delete", "min.cleanable.dirty.ratio": "0.00001"},
     {"internal.segment.bytes": "1000", "leader.replication.throttled.replicas": "*", "preallocate": "TRUE"},
+    {"compression.type": "zstd", "compression.zstd.level": "5", "compression.gzip.level": "4"},
+    {"compression.type": "lz4", "compression.lz4.level": "2"},
 ]
 GROUP_OVERRIDES: list[dict[str, str]] = [
     {},

@@ -28,6 +28,14 @@ def test_what_is_set_for_the_topic_comes_before_what_is_set_for_the_broker() -> 
     assert (config.compact, config.delete, config.log_append_time) == (True, False, True)
 
 
+def test_a_topic_may_have_its_own_codec_and_level() -> None:
+    broker = load({"compression.type": "gzip", "compression.zstd.level": "7"}, {}).config
+    config = log_config({"compression.type": "zstd", "compression.lz4.level": "2"}, broker)
+    assert (config.compression_type, config.compression_zstd_level, config.compression_lz4_level) == ("zstd", 7, 2)
+    assert log_config({"compression.gzip.level": "4"}, broker).compression_type == "gzip"
+    assert log_config({"compression.gzip.level": "4"}, broker).compression_gzip_level == 4
+
+
 def test_a_topic_without_a_policy_keeps_everything() -> None:
     config = log_config({"cleanup.policy": ""}, BROKER)
     assert (config.compact, config.delete) == (False, False)

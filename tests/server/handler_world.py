@@ -23,6 +23,9 @@ from ottla.server.broker import Broker
 from ottla.server.config_rules import Rules
 from ottla.server.connection import Connection
 from ottla.server.context import Context
+from ottla.server.controlling import Controller
+from ottla.server.directory_assignments import DirectoryAssignments
+from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.handlers import ROUTES
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
@@ -95,6 +98,7 @@ class WorldBroker(Broker):
         build: Callable[[Result[Any]], Any],
         *,
         stops_line: bool = True,
+        timeout_ms: int | None = None,
     ) -> Pending:
         result = call(self.state, NOW_MS)
         self.replay(result.records)
@@ -143,11 +147,13 @@ class World:
         controller = ControllerSettings(
             cluster_id=CLUSTER_ID,
             node_id=NODE_ID,
-            config_rules=Rules(config),
+            config_rules=Rules(lambda: self.broker.config),
             random=random.Random(1),
             supported_features=FEATURES,
         )
         self.broker.state = ControllerState(controller, self.broker.image, now_ms=NOW_MS)
+        self.assignments = DirectoryAssignments(cast("Controller", None), NODE_ID, lambda: 0)
+        self.broker.moves = DirectoryMoves(self.broker, self.assignments)
         producer_ids = iter(range(4000, 5000))
         self.broker.grant = lambda: next(producer_ids)
         self.serving: dict[int, Serving] = self.broker.serving

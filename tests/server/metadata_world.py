@@ -90,7 +90,7 @@ class MetadataWorld:
         settings = ControllerSettings(
             cluster_id=CLUSTER_ID,
             node_id=NODE_ID,
-            config_rules=Rules(self.config),
+            config_rules=Rules(lambda: self.config),
             random=random.Random(1),
             supported_features=FEATURES,
         )

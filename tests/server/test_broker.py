@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+import trio
 
 from ottla.cluster.image import MetadataLoader
 from ottla.server.partition import Partition
@@ -263,3 +264,23 @@ async def test_producer_ids_come_from_whoever_keeps_them(tmp_path: Path) -> None
         broker: Any = world.broker
         broker.producer_ids = Ids()
         assert broker.next_producer_id() == 4000
+
+
+@in_trio
+async def test_a_change_that_takes_too_long_is_answered_and_goes_on(tmp_path: Path) -> None:
+    async with a_world(tmp_path, serves=False) as world:
+        controller = Controller(tells_now=False)
+        world.broker.controller = cast("Any", controller)
+        kept: list[Any] = []
+        pending = world.broker.change(lambda state, now_ms: cast("Any", "result"), kept.append, timeout_ms=5000)
+        place = pending.place = Place()
+        pending.refuse = lambda error: error.code
+        now = trio.current_time()
+        world.broker.deadlines.expire_until(now + 4)
+        assert place.replies == []
+        world.broker.deadlines.expire_until(now + 6)
+        assert place.replies == [ErrorCode.REQUEST_TIMED_OUT]
+        controller.done("result", None)
+        world.broker.end_pass()
+        assert place.replies == [ErrorCode.REQUEST_TIMED_OUT]
+        assert kept == ["result"]

@@ -14,7 +14,8 @@ TOPIC = ConfigResource(ConfigType.TOPIC, "topic")
 
 @pytest.fixture
 def rules() -> Rules:
-    return Rules(load({"log.retention.ms": "1234"}, {}).config)
+    config = load({"log.retention.ms": "1234"}, {}).config
+    return Rules(lambda: config)
 
 
 def test_what_a_topic_may_have_is_taken(rules: Rules) -> None:
@@ -57,3 +58,11 @@ def test_a_new_topic_is_described_with_what_the_broker_says(rules: Rules) -> Non
     assert described["cleanup.policy"].value == "compact"
     assert described["retention.ms"].value == "1234"
     assert described["cleanup.policy"].config_source != described["retention.ms"].config_source
+
+
+def test_what_is_set_at_run_time_counts() -> None:
+    config = load({"log.retention.ms": "1"}, {}).config
+    rules = Rules(lambda: config)
+    config = load({"log.retention.ms": "2"}, {}).config
+    (described,) = [one for one in rules.describe_topic({}) if one.name == "retention.ms"]
+    assert described.value == "2"

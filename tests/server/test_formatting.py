@@ -73,3 +73,22 @@ def test_a_power_cut_at_any_moment_of_formatting_is_made_good_by_the_next_start(
         format_home(disk)
         files = {path: data for path, data in disk.files().items() if not path.endswith(".tmp")}
         assert files == whole.files(), disk.story()
+
+
+def test_voters_of_the_configuration_are_in_no_snapshot(disk: FakeDisk) -> None:
+    disk.make_directory(HOME)
+    for _ in range(2):
+        format_metadata(
+            disk,
+            [HOME],
+            HOME,
+            FEATURES,
+            node_id=NODE_ID,
+            directory_id=DIRECTORY_ID,
+            endpoints=ENDPOINTS,
+            now_ms=NOW_MS,
+            is_static=True,
+        )
+    assert disk.exists(PARTITION)
+    assert SNAPSHOT not in disk.files()
+    assert bootstrap_records(disk, HOME)

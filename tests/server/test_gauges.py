@@ -12,8 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from ottla import __version__
 from ottla.config.broker import BrokerConfig
 from ottla.config.loading import load
+from ottla.server.cleaning import Totals
 from ottla.server.exposition import Family, pieces
 from ottla.server.gauges import (
+    cleaner_families,
     directory_family,
     families,
     fetch_session_family,
@@ -63,6 +65,31 @@ class BrokerStub(NamedTuple):
 
     def partitions(self) -> list[Partition]:
         return self.led
+
+
+class QueueStub(NamedTuple):
+    uncleanable: dict[str, str]
+    dirty_ratio_max: float
+
+
+class CleanerStub(NamedTuple):
+    running_count: int
+    queue: QueueStub
+    totals: Totals
+
+
+def test_the_cleaner_tells_what_it_has_done_and_what_it_cannot_do() -> None:
+    totals = Totals(cleaned_count=3, failed_count=2, bytes_read=1000, bytes_kept=10)
+    cleaner = CleanerStub(1, QueueStub({"t-0": "damaged"}, 0.25), totals)
+    assert values(cleaner_families(cleaner)) == {
+        ("ottla_cleaner_running",): 1,
+        ("ottla_cleaner_uncleanable_partitions",): 1,
+        ("ottla_cleaner_dirty_ratio_max",): 0.25,
+        ("ottla_cleaner_cleaned_total",): 3,
+        ("ottla_cleaner_failed_total",): 2,
+        ("ottla_cleaner_read_bytes_total",): 1000,
+        ("ottla_cleaner_kept_bytes_total",): 10,
+    }
 
 
 def test_all_there_is_to_read_is_read_at_once_and_no_name_comes_twice() -> None:

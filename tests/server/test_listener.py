@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from ottla.server import connection_limits
+from ottla.server import descriptors
 from ottla.server.connection import Connection
 from ottla.server.listener import ACCEPTED_PER_TURN_MAX, Listener, listen
 from tests.server.world import Client, World, a_world, batch, by_test_clock, in_trio, pass_time, producing, until
@@ -61,7 +61,7 @@ async def test_class_19_connections_are_counted_over_all_listeners(tmp_path: Pat
 async def test_class_19_connections_leave_descriptors_for_the_logs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_limits.resource, "getrlimit", lambda which: (4, 4))
+    monkeypatch.setattr(descriptors.resource, "getrlimit", lambda which: (6, 6))
     async with a_world(tmp_path) as world:
         clients = [await connected(world) for _ in range(8)]
         await until(lambda: len(world.listener.connections) == 3)
@@ -76,6 +76,27 @@ async def test_class_19_more_than_one_turns_worth_is_accepted(tmp_path: Path) ->
             await connected(world)
         world.nursery.start_soon(world.listener.serve)
         await until(lambda: len(world.listener.connections) == count)
+
+
+@by_test_clock
+async def test_class_19_connections_that_come_too_fast_wait_for_their_turn(tmp_path: Path) -> None:
+    async with a_world(tmp_path, {"max.connection.creation.rate": "2"}) as world:
+        for _ in range(5):
+            await connected(world)
+        await trio.testing.wait_all_tasks_blocked()
+        counts = []
+        for _ in range(4):
+            counts.append(len(world.listener.connections))
+            await pass_time(0.5)
+        assert counts == [2, 3, 4, 5]
+
+
+@in_trio
+async def test_class_19_a_listener_may_have_its_own_limit(tmp_path: Path) -> None:
+    async with a_world(tmp_path, {"listener.name.plaintext.max.connections": "2"}) as world:
+        clients = [await connected(world) for _ in range(3)]
+        await until(lambda: len(world.listener.connections) == 2)
+        assert await clients[2].is_cut_off()
 
 
 @by_test_clock

@@ -12,7 +12,13 @@ import pytest
 import trio
 
 from ottla.client.cluster import Cluster
-from ottla.cluster.bootstrap import METADATA_LOG_DIRECTORY
+from ottla.cluster.bootstrap import (
+    BOOTSTRAP_FILE_NAME,
+    METADATA_LOG_DIRECTORY,
+    bootstrap_checkpoint,
+    feature_records,
+)
+from ottla.cluster.features import METADATA_VERSION_MAX, VersionRange, default_levels
 from ottla.config.broker import BrokerConfig
 from ottla.config.loading import load
 from ottla.server import node as node_module
@@ -25,6 +31,7 @@ from ottla.storage.files import OsDisk
 from ottla.storage.log_loading import Progress
 from ottla.storage.meta_properties import read_meta_properties
 from ottla.wire.errors import KafkaError
+from ottla.wire.messages.api_versions import ApiVersionsRequest
 from ottla.wire.messages.topics import CreateTopicsRequest
 from tests.server.world import in_trio
 from tests.storage.fake_disk import FakeDisk
@@ -288,3 +295,43 @@ def test_a_long_recovery_is_told_once_a_second(caplog: pytest.LogCaptureFixture)
     assert [record.getMessage() for record in caplog.records] == [
         "recovering data/t-0, log 2 of 9: segment 3 of 4, 5 of 6 MB"
     ]
+
+
+QUORUM_OF_ONE = {
+    "controller_quorum_voters": "1@127.0.0.1:9093",
+    "controller_listener_names": "CONTROLLER",
+    "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+    "node_id": "1",
+}
+
+
+async def finalized_features(node: Node) -> dict[str, int]:
+    (advertised,) = node.advertised()
+    async with Cluster(f"127.0.0.1:{advertised.port}") as cluster:
+        request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+        response = await cluster.request(request)
+        return {one.name: one.max_version_level for one in response.finalized_features}
+
+
+@in_trio
+async def test_voters_may_stand_in_the_configuration(tmp_path: Path) -> None:
+    for _ in range(2):
+        async with running(tmp_path, **QUORUM_OF_ONE) as node:
+            assert await finalized_features(node) == {"metadata.version": METADATA_VERSION_MAX}
+
+
+@in_trio
+async def test_features_that_are_found_and_not_served_are_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As Kafka's storage tool formats a directory."""
+    levels = default_levels()
+    everything = {name: VersionRange(0, level) for name, level in levels.items()}
+    (tmp_path / BOOTSTRAP_FILE_NAME).write_bytes(bootstrap_checkpoint(feature_records(everything), timestamp=0))
+    for _ in range(2):
+        async with running(tmp_path) as node:
+            assert await finalized_features(node) == levels
+    unserved = set(levels) - set(node_module.FEATURES)
+    kept = [message for message in caplog.messages if "kept but not served" in message]
+    assert len(kept) == 2 * len(unserved)
+    assert f"share.version is at level {levels['share.version']}, which is kept but not served" in kept

@@ -163,3 +163,15 @@ async def test_batches_carry_the_epoch_of_their_leader(tmp_path: Path) -> None:
         with pytest.raises(KafkaError):
             partition.stage(b"nothing that could be a batch", NOW_MS)
         assert partition.staged_bytes == 0
+
+
+@in_trio
+async def test_what_was_staged_before_an_epoch_belongs_to_the_one_before(tmp_path: Path) -> None:
+    async with a_world(tmp_path, serves=False) as world:
+        partition = world.partition()
+        assert partition.log.epochs.entries == [(LEADER_EPOCH, 0)], "known before the first batch"
+        partition.stage(batch(), NOW_MS)
+        partition.lead_in(LEADER_EPOCH + 2)
+        append(partition)
+        assert partition.log.epochs.entries == [(LEADER_EPOCH, 0), (LEADER_EPOCH + 2, 1)]
+        assert partition.log.epochs.written_epoch == LEADER_EPOCH + 2

@@ -14,6 +14,9 @@ from ottla.cluster.image import ConfigType, MetadataImage, MetadataLoader
 from ottla.config.loading import load
 from ottla.config.topic import log_config
 from ottla.server.broker import Broker
+from ottla.server.controlling import Controller
+from ottla.server.directory_assignments import DirectoryAssignments
+from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.replicas import Replicas
 from ottla.storage.directory_identity import Identity
 from ottla.storage.log_config import LogConfig
@@ -44,7 +47,11 @@ class World:
         )
         # Nothing here starts a task.
         self.broker = Broker(self.config, "cluster", self.directories, (), cast("trio.Nursery", None))
-        self.replicas = Replicas(self.broker, NODE_ID, self.directories, self.config_of)
+        self.assignments = DirectoryAssignments(cast("Controller", None), NODE_ID, lambda: 0)
+        self.broker.moves = DirectoryMoves(self.broker, self.assignments)
+        self.replicas = Replicas(
+            self.broker, NODE_ID, self.directories, self.config_of, self.broker.moves, self.assignments
+        )
         self.loader = MetadataLoader() if image is None else MetadataLoader(image)
         found = self.loader.image
         self.warnings = self.directories.load(
@@ -125,7 +132,7 @@ def test_leaders_change_and_so_do_their_epochs(world: World) -> None:
     led = world.broker.partition(NAME, 0)
     world.commit(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=NODE_ID))
     assert world.broker.partition(NAME, 0) is led
-    assert led.leader_epoch == 1
+    assert led.leader_epoch == led.log.epochs.latest_epoch == 1
     world.commit(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=-1))
     assert world.code_of() == ErrorCode.NOT_LEADER_OR_FOLLOWER
     world.commit(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=NODE_ID))
@@ -234,7 +241,9 @@ def test_a_start_leads_what_was_led_and_sets_aside_what_does_not_belong(disk: Fa
 
 def test_before_the_logs_are_loaded_only_the_image_is_followed(disk: FakeDisk, tmp_path: Path) -> None:
     world = World(disk)
-    replicas = Replicas(world.broker, NODE_ID, world.directories, world.config_of)
+    replicas = Replicas(
+        world.broker, NODE_ID, world.directories, world.config_of, world.broker.moves, world.assignments
+    )
     for change in world.loader.load([topic(), partition()], base_offset=0, last_offset=1, epoch=1, timestamp_ms=1):
         replicas.committed(change)
     assert NAME in world.broker.image.topics.by_name

@@ -16,9 +16,11 @@ from ottla.server.transport import (
     BUFFERS_PER_SEND_MAX,
     BYTES_PER_TURN_MAX,
     READ_BYTES_PER_SEND_MAX,
+    RECEIVE_BYTES,
     SENDFILE_BYTES_MIN,
     FileRange,
     Piece,
+    ReceiveBuffer,
     SocketTransport,
 )
 from ottla.storage.files import OsDisk, OsFile
@@ -158,15 +160,15 @@ def test_a_file_that_ends_too_early_breaks_the_connection(
 def test_receiving_tells_nothing_yet_from_nothing_more(pair: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = pair
     transport = SocketTransport(ours)
-    window = memoryview(bytearray(10))
-    assert transport.receive(100) is None
+    window = bytearray(10)
     assert transport.receive_into(window) is None
     theirs.send(b"some bytes more")
     assert transport.receive_into(window) == 10
     assert bytes(window) == b"some bytes"
-    assert transport.receive(100) == b" more"
+    assert transport.receive_into(memoryview(window)) == 5
+    assert bytes(window[:5]) == b" more"
     theirs.close()
-    assert transport.receive(100) == b""
+    assert transport.receive_into(window) == 0
     transport.close()
     assert ours.fileno() == -1
 
@@ -182,3 +184,18 @@ def test_small_ranges_are_read_because_that_is_cheaper(
     queue: deque[Piece] = deque([FileRange(file, 5, SENDFILE_BYTES_MIN - 1)])
     assert SocketTransport(ours).send(queue)
     assert read_all(theirs) == CONTENT[5 : SENDFILE_BYTES_MIN + 4]
+
+
+def test_memory_to_receive_into_is_used_again_unless_somebody_holds_on_to_it() -> None:
+    buffer = ReceiveBuffer()
+    data = buffer.take()
+    assert len(data) == RECEIVE_BYTES
+    assert buffer.take() is data
+    data[:4] = b"held"
+    view = memoryview(data)[:4]
+    other = buffer.take()
+    assert other is not data
+    assert len(other) == RECEIVE_BYTES
+    other[:4] = b"more"
+    assert bytes(view) == b"held"
+    assert buffer.take() is other

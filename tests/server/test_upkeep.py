@@ -61,7 +61,10 @@ async def test_what_is_too_old_is_retired_and_its_files_go_later(tmp_path: Path)
         await threads_are_done(lambda: partition.log.start_offset == 1)
         directory = Path(partition.log.directory)
         assert list(directory.glob("*.deleted"))
-        await pass_time(300)
+        await pass_time(50)
+        assert list(directory.glob("*.deleted"))
+        await pass_time(10)
+        await pass_time(1)
         await threads_are_done(lambda: not list(directory.glob("*.deleted")))
 
 

@@ -192,3 +192,13 @@ def test_a_full_disk_puts_checkpoints_off_and_no_more(disk: FakeDisk) -> None:
     count = disk.operation_count
     assert write_checkpoints(directory)
     assert disk.operation_count == count
+
+
+def test_nothing_is_retired_of_a_log_while_it_is_being_cleaned(disk: FakeDisk) -> None:
+    directory, first, second = two_logs(disk, LogConfig(retention_ms=1000))
+    directory.hosted[A0].is_being_cleaned = True
+    retire(directory, NOW_MS + DAY_MS)
+    assert (first.start_offset, second.start_offset) == (0, 3)
+    directory.hosted[A0].is_being_cleaned = False
+    retire(directory, NOW_MS + DAY_MS)
+    assert first.start_offset == 3

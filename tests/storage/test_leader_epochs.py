@@ -213,3 +213,31 @@ def test_a_negative_epoch_is_our_mistake() -> None:
         history((-1, 0))
     with pytest.raises(AssertionError):
         history((0, -1))
+
+
+def test_an_epoch_that_is_announced_is_answered_for_and_written_with_its_first_batch() -> None:
+    epochs = history((0, 0))
+    epochs.announce(3, 100)
+    assert (epochs.latest_epoch, epochs.written_epoch) == (3, 0)
+    assert epochs.end_offset_for(2, 100) == (0, 100), "later than any epoch that a follower may ask for"
+    assert epochs.end_offset_for(3, 100) == (3, 100)
+    assert LeaderEpochs.load(epochs._disk, DIRECTORY).entries == [(0, 0)]
+    epochs.assign(3, 100)
+    assert epochs.written_epoch == 3
+    assert LeaderEpochs.load(epochs._disk, DIRECTORY).entries == [(0, 0), (3, 100)]
+
+
+def test_one_that_is_announced_takes_the_place_of_one_that_nobody_wrote_in() -> None:
+    epochs = history((0, 0))
+    epochs.announce(1, 10)
+    epochs.announce(2, 10)
+    epochs.announce(1, 10)
+    assert epochs.entries == [(0, 0), (2, 10)]
+
+
+def test_what_was_announced_is_written_with_whatever_else_changes() -> None:
+    epochs = history((0, 0), (1, 5))
+    epochs.announce(2, 10)
+    epochs.truncate_from_start(7)
+    assert LeaderEpochs.load(epochs._disk, DIRECTORY).entries == epochs.entries == [(1, 7), (2, 10)]
+    assert epochs.written_epoch == 2

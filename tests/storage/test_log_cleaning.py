@@ -91,6 +91,7 @@ def test_what_is_not_flushed_yet_is_not_cleaned(tmp_path: Path) -> None:
     log.advance_high_watermark(log.end_offset)
     planned = log_cleaning.plan(log, None, NOW_MS)
     assert planned.dirty_bytes == 0
+    assert log_cleaning.plan(log, None, NOW_MS, if_flushed=True).dirty_bytes > 0
     log.flush()
     assert log_cleaning.plan(log, None, NOW_MS).dirty_bytes > 0
 
@@ -115,3 +116,13 @@ def test_a_reader_that_holds_an_old_file_finishes_with_it(tmp_path: Path) -> Non
     before = part.file.read_at(part.position, part.size_bytes)
     cleaned(log)
     assert part.file.read_at(part.position, part.size_bytes) == before
+
+
+def test_what_is_left_of_a_rewrite_that_was_ended_goes(tmp_path: Path) -> None:
+    log = opened(tmp_path)
+    put(log, b"k", b"v")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for name in ("00000000000000000000.log.cleaned", "00000000000000000000.index.cleaned"):
+        (tmp_path / name).touch()
+    log_cleaning.discard(log)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

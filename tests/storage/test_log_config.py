@@ -16,6 +16,8 @@ def test_defaults_are_those_of_kafka() -> None:
     assert (config.segment_bytes, config.segment_ms, config.segment_jitter_ms) == (1 << 30, 7 * DAY_MS, 0)
     assert (config.segment_index_bytes, config.index_interval_bytes) == (10 << 20, 4096)
     assert config.max_message_bytes == 1_048_588
+    assert config.compression_type == "producer"
+    assert (config.compression_gzip_level, config.compression_lz4_level, config.compression_zstd_level) == (-1, 9, 3)
     assert (config.flush_messages, config.flush_ms) == (LONG_MAX, LONG_MAX)
     assert (config.retention_bytes, config.retention_ms, config.file_delete_delay_ms) == (-1, 7 * DAY_MS, 60_000)
     assert (config.compact, config.delete, config.delete_retention_ms) == (False, True, DAY_MS)

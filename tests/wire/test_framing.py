@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.wire.framing import WINDOW_BYTES_MIN, Frame, FrameReader, FramingError, frame
+from ottla.wire.framing import WINDOW_BYTES_MAX, WINDOW_BYTES_MIN, Frame, FrameReader, FramingError, frame
 
 KB = 1024
 
@@ -74,6 +74,22 @@ def test_frames_that_were_not_taken_yet_stay_in_order() -> None:
     assert reader.pending_bytes == 2
 
 
+def test_what_was_kept_survives_the_buffer_it_came_in() -> None:
+    reader = FrameReader(100)
+    buffer = bytearray(30)
+    stream = framed(b"first") + framed(b"second") + framed(b"third")
+    taken = []
+    for start in range(0, len(stream), 7):
+        piece = stream[start : start + 7]
+        buffer[: len(piece)] = piece
+        reader.receive_data(buffer, len(piece))
+        taken += payloads(reader)
+        reader.keep()
+        buffer[:] = b"?" * len(buffer)
+    assert taken == [b"first", b"second", b"third"]
+    assert reader.pending_bytes == 0
+
+
 @pytest.mark.parametrize("size", [-1, -(2**31), 101, 2**31 - 1])
 def test_a_size_that_cannot_be_ends_the_stream(size: int) -> None:
     reader = FrameReader(100)
@@ -132,6 +148,29 @@ def test_the_rest_of_a_large_frame_is_received_in_place(piece_bytes: int) -> Non
     large = bytes(range(256)) * 4 * KB
     stream = framed(large) + framed(b"small") + framed(large)
     assert receive_large(FrameReader(len(large)), stream, piece_bytes) == [large, b"small", large]
+
+
+def test_memory_is_held_for_what_has_come_of_a_frame_and_for_nothing_else() -> None:
+    large = bytes(8 * KB * KB)
+    stream = framed(large)
+    reader = FrameReader(len(large))
+    for start in range(0, len(stream), 100 * KB):
+        assert start <= reader.held_bytes <= start + WINDOW_BYTES_MAX
+        window = reader.window()
+        if window is None or len(window) < 100 * KB:
+            if window is not None:
+                reader.fill(0)
+            reader.receive_data(stream[start : start + 100 * KB])
+        else:
+            count = len(stream[start : start + 100 * KB])
+            window[:count] = stream[start : start + count]
+            reader.fill(count)
+        frames = payloads(reader)
+    assert frames == [large]
+    assert reader.held_bytes == 0
+    reader.receive_data(framed(b"a") * 2)
+    assert payloads(reader) == [b"a", b"a"]
+    assert reader.held_bytes == 0
 
 
 def test_a_window_half_filled_may_be_left_for_ordinary_data() -> None:

@@ -8,7 +8,7 @@ which Python brokers do not load.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ottla.cluster.controller.assignments import manual_partition, placed_partitions
 from ottla.cluster.controller.configs import set_configs
@@ -172,41 +172,55 @@ def delete_topics(
         code = ErrorCode.TOPIC_DELETION_DISABLED if version >= 3 else ErrorCode.INVALID_REQUEST
         raise KafkaError(code, "delete.topic.enable is false")
     asked = [(topic.name, topic.topic_id) for topic in request.topics] + [(n, ZERO_UUID) for n in request.topic_names]
-    found = [_find(state, name, topic_id) for name, topic_id in asked]
-    times = Counter(topic.id for topic in found if isinstance(topic, Topic))
+    times = Counter(asked)
+    named_by_both = _named_by_both(state, times)
+    for topic in named_by_both.values():
+        del times[None, topic.id]  # told of by its name
     draft = Draft(state, bounded_for="DeleteTopics")
     results = []
-    for (name, topic_id), topic in zip(asked, found, strict=True):
-        error = topic if isinstance(topic, KafkaError) else _try_delete(draft, topic, times[topic.id], quota)
-        is_known = isinstance(topic, Topic) and (error is None or topic_id != ZERO_UUID)
-        results.append(
-            DeletionResult(
-                name=topic.name if isinstance(topic, Topic) else name,
-                topic_id=topic.id if isinstance(topic, Topic) and is_known else topic_id,
-                error_code=ErrorCode.NONE if error is None else error.code,
-                error_message=None if error is None else error.message,
-            )
-        )
+    for name, topic_id in times:
+        try:
+            topic = named_by_both.get(name) or _find(state, name, topic_id, times[name, topic_id])
+            if name in named_by_both:
+                topic_id = topic.id
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {name} is named by its id too")
+            quota(len(topic.partitions))
+            draft.add(RemoveTopicRecord(topic_id=topic.id))
+        except RequestTooLarge:
+            raise
+        except KafkaError as error:
+            results.append(_undeleted(name, topic_id, error))
+            continue
+        results.append(DeletionResult(name=topic.name, topic_id=topic.id, error_message=None))
     return Result(DeleteTopicsResponse(responses=results), draft.records)
 
 
-def _find(state: ControllerState, name: str | None, topic_id: bytes) -> Topic | KafkaError:
+def _named_by_both(state: ControllerState, times: Mapping[tuple[str | None, bytes], int]) -> dict[str | None, Topic]:
+    """Topics that are asked for once by name and once by id."""
+    found: dict[str | None, Topic] = {}
+    for (name, topic_id), count in times.items():
+        topic = None if name is None else state.image.topics.by_name.get(name)
+        if topic is not None and topic_id == ZERO_UUID and count == times.get((None, topic.id)) == 1:
+            found[name] = topic
+    return found
+
+
+def _undeleted(name: str | None, topic_id: bytes, error: KafkaError) -> DeletionResult:
+    return DeletionResult(name=name, topic_id=topic_id, error_code=error.code, error_message=error.message)
+
+
+def _find(state: ControllerState, name: str | None, topic_id: bytes, times: int) -> Topic:
+    """The topic that is asked for by name or id. What is asked for twice gets one answer, and stays."""
     if (name is None) == (topic_id == ZERO_UUID):
         both = "neither name nor id" if name is None else f"name and id, of topic {name}"
-        return KafkaError(ErrorCode.INVALID_REQUEST, f"a topic to delete has {both}")
-    topics = state.image.topics
-    if name is None:
-        missing = KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic has the id {uuid_text(topic_id)}")
-        return topics.by_id.get(topic_id, missing)
-    return topics.by_name.get(name, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}"))
-
-
-def _try_delete(draft: Draft, topic: Topic, times: int, quota: PartitionQuota) -> KafkaError | None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"a topic to delete has {both}")
     if times > 1:
-        return KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named {times} times")
-    try:
-        quota(len(topic.partitions))
-    except KafkaError as error:
-        return error
-    draft.add(RemoveTopicRecord(topic_id=topic.id))
-    return None
+        what = uuid_text(topic_id) if name is None else name
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {what} is named {times} times")
+    topics = state.image.topics
+    found = topics.by_id.get(topic_id) if name is None else topics.by_name.get(name)
+    if found is not None:
+        return found
+    if name is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic has the id {uuid_text(topic_id)}")
+    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")

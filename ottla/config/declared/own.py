@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ottla.config.checks import between, one_of
-from ottla.config.keys import HIGH, KeySet, boolean, integer, string
+from ottla.config.checks import at_least, between, one_of
+from ottla.config.keys import HIGH, KeySet, boolean, integer, long, string
 
 
 class OwnKeys(KeySet):
@@ -32,4 +32,10 @@ class OwnKeys(KeySet):
 
     ottla_metrics_host = string("ottla.metrics.host", "127.0.0.1").says(
         "The address on which metrics are served; empty for every interface."
+    )
+
+    ottla_half_received_max_bytes = long("ottla.half.received.max.bytes", 100 << 20, at_least(0)).says(
+        "How many bytes of requests that have not come to their end all connections hold together; beyond that, the "
+        "one that has held the most for the longest is closed. It gives way to queued.max.request.bytes, where that is "
+        "set, and is never less than one request of the largest size."
     )

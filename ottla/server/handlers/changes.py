@@ -13,17 +13,31 @@ from typing import Any, TypeVar
 from ottla.cluster.controller import ControllerState, Result
 from ottla.server.context import Context
 from ottla.server.parking import Pending
+from ottla.wire.errors import ErrorCode, KafkaError
 
 R = TypeVar("R")
 
 
-def change(context: Context, call: Callable[[ControllerState], Result[R]]) -> Pending:
-    """Answer with the function's own response. A KafkaError out of the function comes out of here."""
-    return change_then(context, call, lambda response: response)
+def change(
+    context: Context, call: Callable[[ControllerState], Result[R]], *, timeout_ms: int | None = None
+) -> Pending:
+    """Answer with the function's own response. A KafkaError out of the function comes out of here.
+
+    After `timeout_ms` the client is told REQUEST_TIMED_OUT. Who leaves no time has nothing done for him, as in Kafka.
+    """
+    return change_then(context, call, lambda response: response, timeout_ms=timeout_ms)
 
 
-def change_then(context: Context, call: Callable[[ControllerState], Result[R]], build: Callable[[R], Any]) -> Pending:
+def change_then(
+    context: Context,
+    call: Callable[[ControllerState], Result[R]],
+    build: Callable[[R], Any],
+    *,
+    timeout_ms: int | None = None,
+) -> Pending:
     """The same, with a response that is made from the function's once the records are committed."""
+    if timeout_ms is not None and timeout_ms <= 0:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"a timeout of {timeout_ms} ms leaves no time")
 
     def run(controller: ControllerState, now_ms: int) -> Result[R]:
         return call(controller)
@@ -31,4 +45,4 @@ def change_then(context: Context, call: Callable[[ControllerState], Result[R]], 
     def answer(result: Result[R]) -> Any:
         return build(result.response)
 
-    return context.broker.change(run, answer)
+    return context.broker.change(run, answer, timeout_ms=timeout_ms)

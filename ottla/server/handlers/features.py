@@ -17,7 +17,11 @@ from ottla.wire.messages.features import UpdateFeaturesRequest, UpdateFeaturesRe
 
 
 def update_features(context: Context, request: UpdateFeaturesRequest) -> Pending:
-    return change(context, lambda controller: feature_updates.update_features(controller, request, context.version))
+    return change(
+        context,
+        lambda controller: feature_updates.update_features(controller, request, context.version),
+        timeout_ms=request.timeout_ms,
+    )
 
 
 def refused(request: UpdateFeaturesRequest, error: KafkaError) -> UpdateFeaturesResponse:

@@ -30,11 +30,17 @@ FIRST_VERSION_WITH_ERROR = 1
 
 
 def elect_leaders(context: Context, request: ElectLeadersRequest) -> Pending:
-    return change(context, lambda controller: elections.elect_leaders(controller, request))
+    return change(
+        context, lambda controller: elections.elect_leaders(controller, request), timeout_ms=request.timeout_ms
+    )
 
 
 def alter_reassignments(context: Context, request: AlterPartitionReassignmentsRequest) -> Pending:
-    return change(context, lambda controller: reassignments.alter_partition_reassignments(controller, request))
+    return change(
+        context,
+        lambda controller: reassignments.alter_partition_reassignments(controller, request),
+        timeout_ms=request.timeout_ms,
+    )
 
 
 def list_reassignments(context: Context, request: ListPartitionReassignmentsRequest) -> Pending:

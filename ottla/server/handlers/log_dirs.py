@@ -3,8 +3,9 @@
 Directories are told by their absolute paths, with the size of every log and the room that is left; one that is offline
 says so and nothing else. A path in a request is compared with those of the configuration and never opened.
 
-A replica that is where it is wanted already is moved at once. Not done: moving it to another directory, which is
-answered with UNSUPPORTED_VERSION.
+A move is answered when it has begun; DescribeLogDirs tells how far the copy is behind. A replica that is wanted where it
+is stays there, and a move of it elsewhere is given up. A directory can be chosen for a replica that is not there yet: it
+is remembered, and the answer is an error all the same, as in Kafka. Not done: moving a replica that is not led here.
 
 DescribeLogDirs versions: 3 has an error for all of it, 4 the room in each directory (KIP-827), 5 whether one is
 cordoned (KIP-1066).
@@ -18,6 +19,7 @@ from collections.abc import Iterable
 
 from ottla.server.context import Context
 from ottla.server.routes import Route, versions
+from ottla.storage.log import Log
 from ottla.storage.log_directory import HostedLog, LogDirectory
 from ottla.storage.offset_checkpoint import TopicPartition
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -39,12 +41,17 @@ def describe_log_dirs(context: Context, request: DescribeLogDirsRequest) -> Desc
         wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
     directories = context.broker.directories
     cordoned = {os.path.abspath(path) for path in context.broker.config.cordoned_directories}
-    results = [_describe(directory, wanted, cordoned) for directory in directories.directories]
+    results = [_describe(directory, wanted, cordoned, directories.logs) for directory in directories.directories]
     results += [_offline(path) for path in directories.dead]
     return DescribeLogDirsResponse(results=results)
 
 
-def _describe(directory: LogDirectory, wanted: set[TopicPartition] | None, cordoned: set[str]) -> Described:
+def _describe(
+    directory: LogDirectory,
+    wanted: set[TopicPartition] | None,
+    cordoned: set[str],
+    serving: dict[TopicPartition, Log],
+) -> Described:
     if directory.offline is not None:
         return _offline(directory.path)
     try:
@@ -53,7 +60,7 @@ def _describe(directory: LogDirectory, wanted: set[TopicPartition] | None, cordo
         return _offline(directory.path)
     topics: dict[str, list[PartitionData]] = {}
     _add(topics, directory.hosted, wanted, None)
-    _add(topics, directory.future, wanted, directory.hosted)
+    _add(topics, directory.future, wanted, serving)
     path = os.path.abspath(directory.path)
     return Described(
         log_dir=path,
@@ -71,7 +78,7 @@ def _add(
     topics: dict[str, list[PartitionData]],
     logs: dict[TopicPartition, HostedLog],
     wanted: set[TopicPartition] | None,
-    current: dict[TopicPartition, HostedLog] | None,
+    serving: dict[TopicPartition, Log] | None,
 ) -> None:
     """Tell of these logs; of those on their way here, how far they are behind the ones that serve meanwhile."""
     for key, hosted in logs.items():
@@ -82,14 +89,14 @@ def _add(
             PartitionData(
                 partition_index=index,
                 partition_size=hosted.log.segments.size_bytes,
-                offset_lag=_lag(hosted, None if current is None else current.get(key)),
-                is_future_key=current is not None,
+                offset_lag=_lag(hosted, None if serving is None else serving.get(key)),
+                is_future_key=serving is not None,
             )
         )
 
 
-def _lag(hosted: HostedLog, current: HostedLog | None) -> int:
-    ahead = hosted.log.high_watermark if current is None else current.log.end_offset
+def _lag(hosted: HostedLog, serving: Log | None) -> int:
+    ahead = hosted.log.high_watermark if serving is None else serving.end_offset
     return max(0, ahead - hosted.log.end_offset)
 
 
@@ -131,10 +138,7 @@ def _move(context: Context, key: TopicPartition, path: str) -> None:
         if path in map(os.path.abspath, directories.dead):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline")
         raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path[:100]} is not in log.dirs")
-    target.check_online()
-    partition = context.broker.partition(*key)
-    if directories.directory_of(key) is not target:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{partition} cannot be moved to another directory")
+    context.broker.moves.move(key, target)
 
 
 def _by_topic(

@@ -12,33 +12,32 @@ Not here yet: transactions.
 
 from __future__ import annotations
 
-import struct
 from functools import partial
 
 from ottla.server.context import Context
 from ottla.server.dispatch import CloseConnection
 from ottla.server.handlers.listener_view import INTERNAL_TOPICS
+from ottla.server.handlers.quick_produce import (
+    ATTRIBUTES_LOW_BYTE,
+    FIRST_VERSION_WITH_IDS,
+    TRANSACTIONAL_FLAG,
+    answer,
+    quick_produce,
+)
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.server.routes import Route, versions
 from ottla.storage.log import Appended
-from ottla.storage.record_check import RecordsRejected
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.produce import ProduceRequest, ProduceResponse
-from ottla.wire.primitives import uvarint
 from ottla.wire.records import Codec
 
 ACKS = (-1, 0, 1)
 FIRST_VERSION_WITH_ZSTD = 7
-FIRST_FLEXIBLE_VERSION = 9
-FIRST_VERSION_WITH_IDS = 13
-ATTRIBUTES_LOW_BYTE = 22
 CODEC_MASK = 0x07
-TRANSACTIONAL_FLAG = 0x10
 # Kafka's own admin tools may write to internal topics, and say so by their client id.
 ADMIN_CLIENT_ID = "__admin_client"
 
-PartitionResponse = ProduceResponse.PartitionProduceResponse
 Placed = tuple[Partition | None, Appended | KafkaError, int]
 
 
@@ -89,70 +88,16 @@ class Produce:
         if errors:
             self.context.connection.cut_off(f"a Produce with acks=0 failed, and no answer could say so: {errors[0]}")
 
-    def response(self) -> ProduceResponse | bytes:
-        if len(self.placed) == 1 and len(self.placed[0]) == 1:
-            packed = self.packed_response(*self.placed[0][0])
-            if packed is not None:
-                return packed
+    def response(self) -> ProduceResponse:
         topics = [
             ProduceResponse.TopicProduceResponse(
                 name=topic.name,
                 topic_id=topic.topic_id,
-                partition_responses=[_answer(*placed) for placed in partitions],
+                partition_responses=[answer(*placed) for placed in partitions],
             )
             for topic, partitions in zip(self.request.topic_data, self.placed, strict=True)
         ]
         return ProduceResponse(responses=topics)
-
-    def packed_response(self, partition: Partition | None, outcome: Appended | KafkaError, index: int) -> bytes | None:
-        """The body for one partition that went well, which is nearly all there is: packed, a tenth of the time."""
-        if type(outcome) is not Appended or partition is None:
-            return None
-        topic = self.request.topic_data[0]
-        return pack_success(
-            self.context.version,
-            topic.name if self.context.version < FIRST_VERSION_WITH_IDS else topic.topic_id,
-            index,
-            outcome.first_offset,
-            outcome.append_time_ms,
-            partition.log.start_offset,
-        )
-
-
-# A response for one partition without an error, behind the topic's name or id. The zeros and the one at the end are
-# empty arrays, null strings, tags and the throttle time.
-_PACKED = {
-    range(3, 5): struct.Struct(">ihqqi"),
-    range(5, 8): struct.Struct(">ihqqqi"),
-    range(8, 9): struct.Struct(">ihqqqihi"),
-    range(9, 14): struct.Struct(">ihqqqBBBBiB"),
-}
-_PACK_OF_VERSION = {version: form.pack for versions_, form in _PACKED.items() for version in versions_}
-_ONE = b"\0\0\0\1"
-
-
-def pack_success(
-    version: int, topic: str | bytes, index: int, base_offset: int, append_time_ms: int, log_start_offset: int
-) -> bytes:
-    """What ProduceResponse encodes for one partition that went well."""
-    pack = _PACK_OF_VERSION[version]
-    if version >= FIRST_FLEXIBLE_VERSION:
-        name = topic if type(topic) is bytes else _compact(topic)  # type: ignore[arg-type]
-        tail = pack(index, 0, base_offset, append_time_ms, log_start_offset, 1, 0, 0, 0, 0, 0)
-        return b"\2%b\2%b" % (name, tail)
-    encoded = topic.encode()  # type: ignore[union-attr]
-    if version >= 8:
-        tail = pack(index, 0, base_offset, append_time_ms, log_start_offset, 0, -1, 0)
-    elif version >= 5:
-        tail = pack(index, 0, base_offset, append_time_ms, log_start_offset, 0)
-    else:
-        tail = pack(index, 0, base_offset, append_time_ms, 0)
-    return b"%b%b%b%b%b" % (_ONE, len(encoded).to_bytes(2, "big"), encoded, _ONE, tail)
-
-
-def _compact(text: str) -> bytes:
-    encoded = text.encode()
-    return uvarint(len(encoded) + 1) + encoded
 
 
 def produce(context: Context, request: ProduceRequest) -> Pending:
@@ -196,29 +141,6 @@ def _place(
     return partition, appended, part.index
 
 
-def _answer(partition: Partition | None, outcome: Appended | KafkaError, index: int) -> PartitionResponse:
-    if isinstance(outcome, KafkaError):
-        rejected = outcome.errors if isinstance(outcome, RecordsRejected) else []
-        return PartitionResponse(
-            index=index,
-            error_code=outcome.code,
-            base_offset=-1,
-            log_start_offset=-1,
-            record_errors=[
-                ProduceResponse.BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=why)
-                for number, why in rejected
-            ],
-            error_message=outcome.message,
-        )
-    assert partition is not None, "what was appended is somewhere"
-    return PartitionResponse(
-        index=index,
-        base_offset=outcome.first_offset,
-        log_append_time_ms=outcome.append_time_ms,
-        log_start_offset=partition.log.start_offset,
-    )
-
-
 def refused(request: ProduceRequest, error: KafkaError) -> ProduceResponse | None:
     """The whole request failed: every partition gets the error."""
     if request.acks == 0:
@@ -227,11 +149,11 @@ def refused(request: ProduceRequest, error: KafkaError) -> ProduceResponse | Non
         ProduceResponse.TopicProduceResponse(
             name=topic.name,
             topic_id=topic.topic_id,
-            partition_responses=[_answer(None, error, part.index) for part in topic.partition_data],
+            partition_responses=[answer(None, error, part.index) for part in topic.partition_data],
         )
         for topic in request.topic_data
     ]
     return ProduceResponse(responses=topics)
 
 
-ROUTES = (Route(ProduceRequest, versions(3, 13), produce, refused, advertised=versions(0, 13)),)
+ROUTES = (Route(ProduceRequest, versions(3, 13), produce, refused, advertised=versions(0, 13), quick=quick_produce),)

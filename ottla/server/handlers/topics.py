@@ -1,8 +1,7 @@
 """CreateTopics, DeleteTopics and CreatePartitions: what the controller makes of them, answered when it is committed.
 
 Each topic stands for itself. Names, numbers, assignments and configs are checked by the controller, which alone makes
-directory names of topic names (failure class 18). Not done: `timeout_ms`, since there is nothing to wait for but one
-commit; quotas (KIP-599).
+directory names of topic names (failure class 18). Not done: quotas (KIP-599).
 
 CreateTopics versions: 5 tells partitions and configs of what was made (KIP-525), 7 its id. DeleteTopics versions: up
 to 5 by name, from 6 on by name or id (KIP-516); 5 has messages. CreatePartitions versions: 2 is flexible, 3 may be
@@ -30,15 +29,23 @@ from ottla.wire.primitives import ZERO_UUID
 
 
 def create_topics(context: Context, request: CreateTopicsRequest) -> Pending:
-    return change(context, lambda controller: controller_topics.create_topics(controller, request))
+    return change(
+        context,
+        lambda controller: controller_topics.create_topics(controller, request),
+        timeout_ms=request.timeout_ms,
+    )
 
 
 def delete_topics(context: Context, request: DeleteTopicsRequest) -> Pending:
-    return change(context, lambda controller: controller_topics.delete_topics(controller, request, context.version))
+    return change(
+        context,
+        lambda controller: controller_topics.delete_topics(controller, request, context.version),
+        timeout_ms=request.timeout_ms,
+    )
 
 
 def create_partitions(context: Context, request: CreatePartitionsRequest) -> Pending:
-    return change(context, lambda controller: grow(controller, request))
+    return change(context, lambda controller: grow(controller, request), timeout_ms=request.timeout_ms)
 
 
 def create_refused(request: CreateTopicsRequest, error: KafkaError) -> CreateTopicsResponse:

@@ -1,7 +1,8 @@
 """Record batches: the unit in which Kafka sends, checks, stores and serves records.
 
 batch.py is the view that the hot path uses, record.py looks inside, builder.py makes batches, control.py the special
-ones, legacy.py reads message formats v0 and v1, scan.py walks through files. Here are the names that others use.
+ones, recompress.py changes the codec, legacy.py reads message formats v0 and v1, scan.py walks through files. Here are
+the names that others use.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ottla.wire.records.control import (
     parse_end_transaction,
 )
 from ottla.wire.records.legacy import LegacyEntry, iter_legacy_records, read_legacy_entry
+from ottla.wire.records.recompress import recompress
 from ottla.wire.records.record import Header, Record, check_boundaries, iter_records
 from ottla.wire.records.scan import read_entry, records_of, scan
 
@@ -61,6 +63,7 @@ __all__ = [
     "read_batch",
     "read_entry",
     "read_legacy_entry",
+    "recompress",
     "records_of",
     "scan",
 ]

@@ -20,6 +20,9 @@ from ottla.wire.records.batch import HEADER_BYTES, INT64_MAX, LOG_APPEND_TIME_FL
 BODY_BYTES_MIN = 6
 RECORD_BYTES_MIN = 1 + BODY_BYTES_MIN
 _HEADER_BYTES_MIN = 2
+# After so many records of one length, so many more are looked at in one go.
+ALIKE_MIN = 5
+RUN_MAX = 96
 
 Header = tuple[bytes, bytes | None]
 
@@ -62,21 +65,46 @@ def _check_hop(data: Buffer, start: int, end: int, count: int) -> None:
 
 
 def _hop(data: Buffer, position: int, count: int) -> int:
-    """The position after so many records: 0.2 microseconds each, which is why the two short lengths are unrolled."""
-    for _ in range(count):
+    """The position after so many records: 0.2 microseconds each, which is why the two short lengths are unrolled.
+
+    Records of one length often come in runs, and those are hopped over at once.
+    """
+    before, alike_count = -1, 0
+    while count:
         zigzag = data[position]
         if zigzag < 0x80:
-            position += 1 + (zigzag >> 1)
+            length_bytes = 1
         elif (high := data[position + 1]) < 0x80:
             zigzag = zigzag & 0x7F | high << 7
-            position += 2 + (zigzag >> 1)
+            length_bytes = 2
         else:
-            length, position = _read_length(data, position)
+            length, body = _read_length(data, position)
             zigzag = length << 1
-            position += length
+            length_bytes = body - position
         if zigzag & 1 or zigzag < BODY_BYTES_MIN << 1:
             raise _invalid("a record is shorter than a record can be")
+        stride = length_bytes + (zigzag >> 1)
+        if zigzag != before:
+            before, alike_count = zigzag, 0
+        elif alike_count == ALIKE_MIN:
+            run = _run(data, position, stride, length_bytes, min(count, RUN_MAX))
+            position += stride * run
+            count -= run
+            continue
+        alike_count += 1
+        position += stride
+        count -= 1
     return position
+
+
+def _run(data: Buffer, position: int, stride: int, length_bytes: int, count: int) -> int:
+    """How many records from here on begin with the length that this one has, one at least and `count` at most."""
+    run = count
+    view = memoryview(data)
+    for number in range(position, position + length_bytes):
+        column = bytes(view[number : number + stride * run : stride])
+        run = len(column) - len(column.lstrip(column[:1]))
+    return run
 
 
 def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | None = None) -> Iterator[Record]:

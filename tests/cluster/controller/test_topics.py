@@ -221,8 +221,25 @@ def test_a_topic_that_is_named_twice_in_whatever_way_stays() -> None:
     cluster = SmallCluster()
     a = cluster.create("a", [1])
     result = delete(cluster, ("a", ZERO_UUID), (None, a.id))
-    assert outcomes(result) == [("a", ZERO_UUID, ErrorCode.INVALID_REQUEST), ("a", a.id, ErrorCode.INVALID_REQUEST)]
+    assert outcomes(result) == [("a", a.id, ErrorCode.INVALID_REQUEST)], "one answer, as in Kafka"
     assert result.records == []
+
+
+def test_what_is_asked_for_twice_gets_one_answer_whether_it_is_there_or_not() -> None:
+    cluster = SmallCluster()
+    cluster.create("a", [1])
+    b = cluster.create("b", [1])
+    c = cluster.create("c", [1])
+    twice = [("a", ZERO_UUID), ("nope", ZERO_UUID), (None, b"x" * 16), (None, b.id)] * 2
+    result = delete(cluster, *twice, ("c", ZERO_UUID))
+    assert outcomes(result) == [
+        ("a", ZERO_UUID, ErrorCode.INVALID_REQUEST),
+        ("nope", ZERO_UUID, ErrorCode.INVALID_REQUEST),
+        (None, b"x" * 16, ErrorCode.INVALID_REQUEST),
+        (None, b.id, ErrorCode.INVALID_REQUEST),
+        ("c", c.id, ErrorCode.NONE),
+    ]
+    assert result.records == [RemoveTopicRecord(topic_id=c.id)]
 
 
 def test_a_quota_that_is_used_up_keeps_a_topic() -> None:

@@ -220,6 +220,10 @@ public class ConfigHarness {
         answer.put("segment_index_bytes", log.maxIndexSize);
         answer.put("index_interval_bytes", log.indexInterval);
         answer.put("max_message_bytes", log.maxMessageSize());
+        answer.put("compression_type", log.getString("compression.type"));
+        answer.put("compression_gzip_level", log.getInt("compression.gzip.level"));
+        answer.put("compression_lz4_level", log.getInt("compression.lz4.level"));
+        answer.put("compression_zstd_level", log.getInt("compression.zstd.level"));
         answer.put("flush_messages", log.flushInterval);
         answer.put("flush_ms", log.flushMs);
         answer.put("retention_bytes", log.retentionSize);

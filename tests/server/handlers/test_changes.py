@@ -40,3 +40,12 @@ def test_an_error_of_the_function_is_the_handlers(world: World) -> None:
 
     with pytest.raises(KafkaError, match="too much"):
         change(world.context(0), refuse)
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+def test_who_leaves_no_time_has_nothing_done(world: World, timeout_ms: int) -> None:
+    with pytest.raises(KafkaError) as refused:
+        change(world.context(0), make_topic, timeout_ms=timeout_ms)
+    assert refused.value.code is ErrorCode.REQUEST_TIMED_OUT
+    world.broker.end_pass()
+    assert world.broker.image.topics.by_name == {}

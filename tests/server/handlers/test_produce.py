@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from ottla.server.handlers.produce import pack_success
 from ottla.storage.files import OsFile
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.fetch import FetchRequest
@@ -47,27 +46,6 @@ def test_one_batch_is_answered_with_its_offset_in_every_version(world: World, ve
         assert part.log_append_time_ms == -1
         assert part.log_start_offset == (0 if version >= 5 else -1)
     assert world.partition("t" * 200).log.high_watermark == 4
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("topic", ["t", "t" * 249])
-def test_the_packed_answer_is_what_the_codec_would_make(version: int, topic: str) -> None:
-    topic_id = bytes(range(16))
-    response = ProduceResponse(
-        responses=[
-            ProduceResponse.TopicProduceResponse(
-                name=topic,
-                topic_id=topic_id,
-                partition_responses=[
-                    ProduceResponse.PartitionProduceResponse(
-                        index=7, base_offset=1 << 40, log_append_time_ms=NOW_MS, log_start_offset=12
-                    )
-                ],
-            )
-        ]
-    )
-    named = topic if version < 13 else topic_id
-    assert pack_success(version, named, 7, 1 << 40, NOW_MS, 12) == response.encode(version)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

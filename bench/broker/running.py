@@ -1,0 +1,96 @@
+"""Taking turns: each row on each broker, several times, the order changing from one repetition to the next.
+
+Both brokers are up all the time and one is under load. A row that fails is reported with its error, and the rest run.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from bench.broker.contenders import KAFKA, OTTLA, Broker
+from bench.broker.figures import Comparison, Sample, compared
+from bench.broker.lab import Lab
+from bench.broker.loads import Row
+from bench.broker.warm_up import warm_up
+
+WARM_UP_SHARE = 0.5
+
+
+@dataclass
+class Outcome:
+    row: Row
+    samples: dict[str, list[Sample]] = field(default_factory=dict)
+    error: str = ""
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        if self.error:
+            return []
+        return compared(self.row.name, self.row.figures, self.samples.get(OTTLA, []), self.samples.get(KAFKA, []))
+
+
+def run(lab: Lab, rows: Sequence[Row], names: Sequence[str], repeat: int, warm_up_rounds: int) -> list[Outcome]:
+    brokers = [lab.start(name) for name in names]
+    tell(f"warming up, {warm_up_rounds} rounds")
+    warm_up(lab, brokers, warm_up_rounds)
+    outcomes = []
+    for number, row in enumerate(rows, 1):
+        started = time.monotonic()
+        outcome = run_row(lab, row, brokers, repeat)
+        outcomes.append(outcome)
+        tell(f"[{number}/{len(rows)}] {row.name}: {summary(outcome)} ({time.monotonic() - started:.0f} s)")
+    return outcomes
+
+
+def run_row(lab: Lab, row: Row, brokers: Sequence[Broker], repeat: int) -> Outcome:
+    outcome = Outcome(row, {broker.name: [] for broker in brokers})
+    try:
+        for broker in brokers:
+            with blaming(broker):
+                row.prepare(lab, broker)
+                if row.warms_up:
+                    row.measure(lab, broker, WARM_UP_SHARE)
+        for number in range(repeat if row.is_repeated else 1):
+            for broker in brokers if number % 2 == 0 else reversed(brokers):
+                with blaming(broker):
+                    outcome.samples[broker.name].append(row.measure(lab, broker, 1.0))
+    except RowFailed as error:
+        outcome.error = str(error)
+    try:
+        for broker in brokers:
+            with blaming(broker):
+                row.finish(lab, broker)
+    except RowFailed as error:
+        outcome.error = outcome.error or str(error)
+    return outcome
+
+
+class RowFailed(Exception):
+    """Something went wrong in a row; the message says with which broker."""
+
+
+@contextmanager
+def blaming(broker: Broker) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        traceback.print_exc()
+        raise RowFailed(f"{broker.name}: {type(error).__name__}: {error}") from error
+
+
+def summary(outcome: Outcome) -> str:
+    if outcome.error:
+        return f"failed, {outcome.error}"
+    return ", ".join(
+        f"{one.figure.unit} {'-' if one.ratio is None else f'{one.ratio:.2f}x'} {one.verdict}".rstrip()
+        for one in outcome.comparisons
+    )
+
+
+def tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Consumer groups with assignment on the broker (KIP-848), and classic consumers that are members of one."""

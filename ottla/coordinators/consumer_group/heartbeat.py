@@ -1,0 +1,125 @@
+"""ConsumerGroupHeartbeat: joining, staying, moving to a new target (KIP-848).
+
+A heartbeat that says nothing new to a group where nothing changed writes nothing. The answer carries the assignment
+when it changed, and whenever the member sent a whole request: when it joins, and when it is not sure what was received.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ottla.coordinators.classic.group import ClassicGroup
+from ottla.coordinators.consumer_group.deadlines import Deadlines
+from ottla.coordinators.consumer_group.group import ConsumerGroup
+from ottla.coordinators.consumer_group.identity import check_has_room, heartbeating_member
+from ottla.coordinators.consumer_group.member import JOINING_EPOCH, EpochedPartitions, Member
+from ottla.coordinators.consumer_group.migration import Migration
+from ottla.coordinators.consumer_group.progress import Progress
+from ottla.coordinators.consumer_group.surroundings import Surroundings
+from ottla.coordinators.contract import Answer, Outcome, Record, RequestContext
+from ottla.coordinators.subscriptions import Subscription
+from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+
+TopicPartitions = ConsumerGroupHeartbeatResponse.TopicPartitions
+
+
+class Heartbeats:
+    def __init__(self, around: Surroundings, deadlines: Deadlines, migration: Migration) -> None:
+        self._around = around
+        self._deadlines = deadlines
+        self._migration = migration
+
+    def heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, context: RequestContext, now_ms: int
+    ) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        """A heartbeat of a member that stays or joins."""
+        known = self._around.state.groups.get(request.group_id)
+        group, drafted = self._group_of(request, known)
+        check_has_room(group, request.member_id, self._around.state.settings.consumer_members_max)
+        owned = _owned(request)
+        member_id = request.member_id or self._around.state.new_uuid()
+        found = heartbeating_member(group, member_id, request.instance_id, request.member_epoch, owned)
+        drafted += found.drafted
+        progress = Progress(group, found.member, found.is_known, self._around, self._deadlines, drafted, now_ms)
+        member = _told(found.member, request, context)
+        progress.enter(member)
+        member = progress.step(member, progress.assign(member), owned)
+        times = self._around.times_of(group.group_id)
+        self._deadlines.session(group.group_id, member.member_id, now_ms + times.session_timeout_ms)
+        answers = self._called_back(known, group, now_ms)
+        shows_assignment = _is_whole(request) or member.assigned != found.member.assigned
+        return Outcome(_answer(member, times.heartbeat_interval_ms, shows_assignment), drafted, answers)
+
+    def _group_of(self, request: ConsumerGroupHeartbeatRequest, known: object) -> tuple[ConsumerGroup, list[Record]]:
+        """The member's group, and the records that make it a consumer group if it is not one yet."""
+        if isinstance(known, ConsumerGroup):
+            return known, []
+        if request.member_epoch == JOINING_EPOCH:
+            if known is None:
+                return ConsumerGroup(request.group_id), []
+            if isinstance(known, ClassicGroup):
+                if known.is_empty:
+                    return ConsumerGroup(request.group_id), known.tombstones()
+                return self._migration.upgrade(known)
+        reason = f"there is no group {request.group_id}" if known is None else f"{request.group_id} is of another kind"
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, reason)
+
+    def _called_back(self, known: object, group: ConsumerGroup, now_ms: int) -> list[Answer]:
+        if isinstance(known, ClassicGroup) and not known.is_empty:
+            return self._migration.call_back(known, group, now_ms)
+        return []
+
+
+def _owned(request: ConsumerGroupHeartbeatRequest) -> dict[bytes, list[int]] | None:
+    if request.topic_partitions is None:
+        return None
+    owned: dict[bytes, list[int]] = {}
+    for entry in request.topic_partitions:
+        owned.setdefault(entry.topic_id, []).extend(entry.partitions)
+    return owned
+
+
+def _told(member: Member, request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Member:
+    """The member with what this heartbeat says about it; what it leaves out stays as it was."""
+    names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+    subscription = Subscription(
+        member.subscription.names if names is None else frozenset(names),
+        member.subscription.regex if regex is None else regex,
+    )
+    timeout_ms = request.rebalance_timeout_ms
+    return replace(
+        member,
+        instance_id=member.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        assignor=member.assignor if request.server_assignor is None else request.server_assignor,
+        subscription=subscription,
+        client_id=context.client_id,
+        client_host=context.client_host,
+        classic=None,
+    )
+
+
+def _is_whole(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether the member says all about itself: it joins, or does not know what we know."""
+    says_topics = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+    is_whole = request.rebalance_timeout_ms != -1 and says_topics and request.topic_partitions is not None
+    return is_whole or request.member_epoch == JOINING_EPOCH
+
+
+def _answer(member: Member, interval_ms: int, shows_assignment: bool) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=interval_ms,
+        assignment=_assignment(member.assigned) if shows_assignment else None,
+    )
+
+
+def _assignment(assigned: EpochedPartitions) -> ConsumerGroupHeartbeatResponse.Assignment:
+    return ConsumerGroupHeartbeatResponse.Assignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic, partitions=sorted(assigned[topic])) for topic in sorted(assigned)
+        ]
+    )

@@ -1,0 +1,92 @@
+"""A member of a consumer group: what it said about itself, and where it stands on the way to its target.
+
+Members are values: a change makes a new one. Which partitions a member has is kept with the epoch in which it got each,
+so that a commit with an older epoch is good for partitions it had by then (KIP-1251). A member with `classic` speaks
+the classic protocol inside a consumer group; its epoch is its generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+from ottla.coordinators.subscriptions import NOTHING, Subscription
+
+EpochedPartitions = Mapping[bytes, Mapping[int, int]]
+"""Topic id to partition to the epoch in which the member got it; a topic without partitions is absent."""
+
+NOTHING_HELD: EpochedPartitions = {}
+
+JOINING_EPOCH = 0
+LEFT_EPOCH = -1
+LEFT_STATIC_EPOCH = -2
+
+
+class MemberState(IntEnum):
+    """Where a member stands, with the numbers that are stored."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+    UNKNOWN = 127
+
+    @classmethod
+    def of(cls, number: int) -> MemberState:
+        """The state with this number; one that only a later Kafka knows is UNKNOWN."""
+        return cls(number) if number in _NUMBERS else cls.UNKNOWN
+
+
+_NUMBERS = frozenset(MemberState)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicSide:
+    """What a member that speaks the classic protocol said when it joined: its protocols, the preferred one first."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member as the log tells of it."""
+
+    member_id: str
+    epoch: int = JOINING_EPOCH
+    previous_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    subscription: Subscription = NOTHING
+    assignor: str | None = None
+    assigned: EpochedPartitions = field(default_factory=dict)
+    pending_revocation: EpochedPartitions = field(default_factory=dict)
+    classic: ClassicSide | None = None
+
+    def at_epoch(
+        self, epoch: int, state: MemberState, assigned: EpochedPartitions, pending_revocation: EpochedPartitions
+    ) -> Member:
+        """The member one step further on; the epoch it comes from is remembered as its previous one."""
+        return replace(
+            self,
+            epoch=epoch,
+            previous_epoch=self.epoch,
+            state=state,
+            assigned=assigned,
+            pending_revocation=pending_revocation,
+        )
+
+    def is_reconciled_to(self, epoch: int) -> bool:
+        """Whether it has all of the target of an epoch and nothing else."""
+        return self.state is MemberState.STABLE and self.epoch == epoch
+
+    def epoch_of(self, topic: bytes, partition: int) -> int | None:
+        """The epoch in which it got a partition that it has, or is to give back; None if it has it not."""
+        for held in (self.assigned, self.pending_revocation):
+            if partition in held.get(topic, ()):
+                return held[topic][partition]
+        return None

@@ -1,0 +1,64 @@
+"""What the consumer groups of a shard have around them: its state, the hashes of topics, what is set for one group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from ottla.coordinators.settings import GroupSettings
+from ottla.coordinators.state import ShardState
+from ottla.coordinators.topic_hash import group_hash, topic_hash
+from ottla.coordinators.topics_view import TopicInfo
+
+
+class ConsumerTimes(NamedTuple):
+    """What may be set for one group."""
+
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    assignment_interval_ms: int
+
+
+TimesOf = Callable[[str], ConsumerTimes]
+
+
+class Surroundings:
+    """`new_topics_version` is the version of the metadata in which topics last came; expressions look at it."""
+
+    def __init__(self, state: ShardState, times_of: TimesOf | None = None) -> None:
+        self.state = state
+        self.times_of = times_of or (lambda group_id: default_times(state.settings))
+        self.new_topics_version = state.topics.version
+        self._hashes: dict[str, int] = {}
+
+    def metadata_hash(self, topic_names: Iterable[str]) -> int:
+        """The hash of those topics that exist."""
+        hashes = {}
+        for name in topic_names:
+            topic = self.state.topics.by_name(name)
+            if topic is not None:
+                if name not in self._hashes:
+                    self._hashes[name] = _hash_of(topic)
+                hashes[name] = self._hashes[name]
+        return group_hash(hashes)
+
+    def topic_ids(self, topic_names: Iterable[str]) -> frozenset[bytes]:
+        """The ids of those topics that exist."""
+        found = (self.state.topics.by_name(name) for name in topic_names)
+        return frozenset(topic.id for topic in found if topic is not None)
+
+    def forget_hashes(self) -> None:
+        """Topics are others than they were."""
+        self._hashes.clear()
+
+
+def default_times(settings: GroupSettings) -> ConsumerTimes:
+    return ConsumerTimes(
+        settings.consumer_session_timeout_ms,
+        settings.consumer_heartbeat_interval_ms,
+        settings.consumer_assignment_interval_ms,
+    )
+
+
+def _hash_of(topic: TopicInfo) -> int:
+    return topic_hash(topic.id, topic.name, topic.racks or ((),) * topic.partition_count)

@@ -1,0 +1,31 @@
+"""How Java hashes a string: it decides which partition of `__consumer_offsets` a group lives in."""
+
+from __future__ import annotations
+
+import array
+import sys
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode as an unsigned number of 32 bits: over UTF-16 units."""
+    units = array.array("H", text.encode("utf-16-le", "surrogatepass"))
+    if sys.byteorder == "big":
+        units.byteswap()
+    value = 0
+    for unit in units:
+        value = (31 * value + unit) & 0xFFFFFFFF
+    return value
+
+
+def group_partition(group_id: str, partition_count: int) -> int:
+    """The partition of the offsets topic that keeps the group: the signed hash without its sign, modulo."""
+    value = java_hash(group_id)
+    # Kafka's Utils.abs: the smallest number has no opposite and counts as 0.
+    absolute = value if value < 1 << 31 else (1 << 32) - value
+    return (absolute if absolute != 1 << 31 else 0) % partition_count
+
+
+def hash_map_order(text: str) -> int:
+    """Where a small HashMap of Java keeps a string; what comes first there wins ties in Kafka."""
+    value = java_hash(text)
+    return (value ^ (value >> 16)) & 15

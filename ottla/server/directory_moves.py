@@ -1,0 +1,257 @@
+"""Replicas move between log directories while they serve (KIP-113): copied in the background, then swapped.
+
+One task copies, a piece of each replica in turn, no faster than `replica.alter.log.dirs.io.max.bytes.per.second`. Reads
+and syncs run in worker threads; what was read is appended to the copy on the loop, in small pieces. When a copy has
+everything, the controller is told of the new directory, the rest is copied, and the copy takes over between two awaits.
+A restart finds the copies on the disk and goes on with them.
+
+A directory may also be chosen for a replica that is not there yet; it is remembered until the replica comes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+import trio
+
+from ottla.server.partition import Partition
+from ottla.storage import future_logs
+from ottla.storage.directory_names import future_name
+from ottla.storage.log import Log
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.log_reading import Slice, read
+from ottla.storage.offset_checkpoint import TopicPartition
+from ottla.wire.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from ottla.server.broker import Broker
+    from ottla.server.directory_assignments import DirectoryAssignments
+
+log = logging.getLogger(__name__)
+
+PIECE_BYTES = 256 * 1024
+PACE_SECONDS_MAX = 1.0
+# Choices for replicas that may never come.
+CHOICES_MAX = 1000
+
+
+class Move:
+    __slots__ = ("partition", "target")
+
+    def __init__(self, partition: Partition, target: LogDirectory) -> None:
+        self.partition = partition
+        self.target = target
+
+    @property
+    def key(self) -> TopicPartition:
+        return self.partition.topic, self.partition.index
+
+    @property
+    def copy(self) -> Log:
+        return self.target.future[self.key].log
+
+
+class DirectoryMoves:
+    def __init__(self, broker: Broker, assignments: DirectoryAssignments) -> None:
+        self._broker = broker
+        self._assignments = assignments
+        self._moves: dict[TopicPartition, Move] = {}
+        self._chosen: dict[TopicPartition, LogDirectory] = {}
+        self._is_wanted = trio.Event()
+        self._last_piece_at = 0.0
+        self._last_piece_bytes = 0
+
+    # What is asked for
+
+    def move(self, key: TopicPartition, target: LogDirectory) -> None:
+        """Begin to move a replica that is led here; KafkaError if it cannot be. To where it is means: stay."""
+        future_name(*key, secrets.token_hex(16))
+        target.check_online()
+        going = self._moves.get(key)
+        if going is not None and going.target is not target:
+            self._stay(going)
+        try:
+            partition = self._broker.partition(*key)
+        except KafkaError:
+            self._choose(key, target)
+            raise
+        source = self._broker.directories.directory_of(key)
+        assert source is not None, key
+        source.check_online()
+        if source is target or key in self._moves:
+            return
+        if self._broker.directories.offline:
+            reason = f"{partition} cannot be moved while a log directory is offline"
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
+        self._begin(partition, target)
+
+    def _choose(self, key: TopicPartition, target: LogDirectory) -> None:
+        self._chosen.pop(key, None)
+        self._chosen[key] = target
+        if len(self._chosen) > CHOICES_MAX:
+            del self._chosen[next(iter(self._chosen))]
+
+    def chosen(self, key: TopicPartition) -> bytes | None:
+        """The directory that a new replica is wanted in, if somebody has said so."""
+        target = self._chosen.pop(key, None)
+        return None if target is None or target.offline is not None else target.meta.directory_id
+
+    def _begin(self, partition: Partition, target: LogDirectory) -> None:
+        key = (partition.topic, partition.index)
+        now_ms, unique_id = self._broker.now_ms(), secrets.token_hex(16)
+        future_logs.begin(target, key, partition.topic_id, partition.log.config, unique_id, now_ms)
+        self._add(Move(partition, target))
+        log.info("%s moves from %s to %s", partition, os.path.dirname(partition.log.directory), target.path)
+
+    def _add(self, move: Move) -> None:
+        self._moves[move.key] = move
+        self._is_wanted.set()
+
+    def resume(self, partition: Partition) -> None:
+        """A replica has come to be led here: if there is a copy of it, that is to go on."""
+        key = (partition.topic, partition.index)
+        for directory in self._broker.directories.online:
+            found = directory.future.get(key)
+            if found is None:
+                continue
+            if found.topic_id == partition.topic_id and key not in self._moves:
+                self._add(Move(partition, directory))
+            elif found.topic_id != partition.topic_id:
+                self._drop(directory, key)
+
+    def forget(self, key: TopicPartition) -> None:
+        """The replica is not led here any more, or is gone: no copy of it is wanted."""
+        move = self._moves.pop(key, None)
+        if move is not None and key in move.target.future:
+            self._drop(move.target, key)
+
+    def _stay(self, move: Move) -> None:
+        self.forget(move.key)
+        directory = self._broker.directories.directory_of(move.key)
+        if directory is not None and directory.meta.directory_id is not None:
+            self._assignments.soon(move.partition.topic_id, move.partition.index, directory.meta.directory_id)
+
+    def _drop(self, directory: LogDirectory, key: TopicPartition) -> None:
+        try:
+            future_logs.give_up(directory, key, secrets.token_hex(16), self._broker.now_ms())
+        except KafkaError as error:
+            log.error("the copy of %s-%d cannot be removed: %s", *key, error.message)
+
+    # Copying
+
+    async def run(self) -> None:
+        while True:
+            if not self._moves:
+                self._is_wanted = trio.Event()
+                await self._is_wanted.wait()
+            for move in list(self._moves.values()):
+                await self._step_safely(move)
+
+    async def _step_safely(self, move: Move) -> None:
+        try:
+            await self._step(move)
+        except KafkaError as error:
+            log.error("%s cannot be moved to %s: %s", move.partition, move.target.path, error.message)
+            self._end(move)
+        except Exception:
+            # Our own mistake, but the replica serves where it is.
+            log.exception("%s cannot be moved to %s", move.partition, move.target.path)
+            self._end(move)
+
+    def _end(self, move: Move) -> None:
+        """It has failed. Whose disk it was finds out; the copy goes if it can."""
+        for directory in self._broker.directories.directories:
+            directory.notice_failures()
+        if self._is_on(move):
+            self._stay(move)
+
+    def _is_on(self, move: Move) -> bool:
+        return self._moves.get(move.key) is move
+
+    async def _step(self, move: Move) -> None:
+        """One piece, or the end."""
+        if not future_logs.can_follow(move.copy, move.partition.log):
+            self.forget(move.key)
+            self._begin(move.partition, move.target)
+        elif future_logs.is_behind(move.copy, move.partition.log):
+            await self._copy_piece(move)
+        else:
+            await self._finish(move)
+
+    async def _copy_piece(self, move: Move) -> None:
+        await self._keep_pace()
+        if not self._is_on(move):
+            return
+        piece = _next_piece(move)
+        self._last_piece_at, self._last_piece_bytes = trio.current_time(), piece.size_bytes
+        data = b""
+        if piece.file is not None:
+            try:
+                data = await trio.to_thread.run_sync(piece.file.read_at, piece.position, piece.size_bytes)
+            except OSError as error:
+                move.partition.log.read_failed(error)
+        if self._is_on(move) and future_logs.can_follow(move.copy, move.partition.log):
+            future_logs.extend(move.copy, move.partition.log, data, self._broker.now_ms())
+
+    async def _keep_pace(self) -> None:
+        """Wait until the last piece has taken its time; the rate may change meanwhile."""
+        while True:
+            rate = max(1, self._broker.config.replica_alter_log_dirs_io_max_bytes_per_second)
+            wait_seconds = self._last_piece_at + self._last_piece_bytes / rate - trio.current_time()
+            if wait_seconds <= 0:
+                return
+            await trio.sleep(min(wait_seconds, PACE_SECONDS_MAX))
+
+    # The end
+
+    async def _finish(self, move: Move) -> None:
+        """All is copied, or was a moment ago."""
+        flush = move.copy.begin_flush()
+        try:
+            await trio.to_thread.run_sync(flush.run)
+        except OSError as error:
+            move.copy.fail(error)
+        directory_id = move.target.meta.directory_id
+        if self._is_on(move):
+            move.copy.flushed(flush)
+            if directory_id is not None:
+                await self._assignments.assign(move.partition.topic_id, move.partition.index, directory_id)
+        if self._is_on(move) and self._copy_rest(move):
+            self._swap(move)
+
+    def _copy_rest(self, move: Move) -> bool:
+        """Copy what has come meanwhile, if it is little; whether the copy has everything now."""
+        copy, original = move.copy, move.partition.log
+        if not future_logs.can_follow(copy, original):
+            return False
+        if future_logs.is_behind(copy, original):
+            piece = _next_piece(move)
+            data = piece.file.read_at(piece.position, piece.size_bytes) if piece.file is not None else b""
+            future_logs.extend(copy, original, data, self._broker.now_ms())
+        if future_logs.is_behind(copy, original):
+            return False
+        future_logs.extend(copy, original, b"", self._broker.now_ms())
+        if copy.recovery_point < original.recovery_point:
+            copy.flush()  # what was promised to be on the disk is little, and most of it is there
+        return True
+
+    def _swap(self, move: Move) -> None:
+        partition, broker = move.partition, self._broker
+        del self._moves[move.key]
+        assert not partition.staged_bytes, "no pass is under way"
+        taken = future_logs.replace_original(
+            broker.directories, move.target, move.key, secrets.token_hex(16), broker.now_ms()
+        )
+        partition.take_log(taken)
+        if partition.must_flush_first or partition.awaits_flush:
+            broker.flush_soon(partition)
+        log.info("%s lives in %s now", partition, move.target.path)
+
+
+def _next_piece(move: Move) -> Slice:
+    original = move.partition.log
+    start_offset = max(move.copy.end_offset, original.start_offset)
+    return read(original, start_offset, bytes_max=PIECE_BYTES, end_offset=original.end_offset)

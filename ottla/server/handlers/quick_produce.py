@@ -1,0 +1,187 @@
+"""The usual Produce without the detour through messages: one batch for one partition, acknowledged, no transaction.
+
+Nearly every Produce is of that shape, and then a request is a few fixed fields around the batch, and its answer repeats
+the bytes that name the partition. So the bytes are the key under which the partition is found, and the answer is packed
+around them. Whatever is not of that shape, or would be refused, is left to `produce`, which can say why.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from ottla.server import dispatch
+from ottla.server.handlers.listener_view import INTERNAL_TOPICS
+from ottla.server.partition import Partition
+from ottla.storage.log import Appended
+from ottla.storage.record_check import RecordsRejected
+from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.messages.produce import ProduceResponse
+from ottla.wire.primitives import read_uvarint
+
+if TYPE_CHECKING:
+    from ottla.server.broker import Broker
+    from ottla.server.connection import Connection
+    from ottla.server.transport import Piece
+    from ottla.wire.framing import Frame
+
+FIRST_VERSION = 9
+FIRST_VERSION_WITH_IDS = 13
+ATTRIBUTES_LOW_BYTE = 22
+TRANSACTIONAL_FLAG = 0x10
+ACKNOWLEDGED = (-1, 1)
+# Where the length of the client id lies, and what follows it: both request headers begin so.
+_CLIENT_ID_LENGTH = struct.Struct(">h")
+_CLIENT_ID_LENGTH_POSITION = 8
+# The header's tags, the transactional id, acks, timeout, the number of topics.
+_OPENING = struct.Struct(">BBhiB")
+# An array of one, and nothing: no tags, no id.
+_ONE, _NONE = 2, 0
+_ID_BYTES = 16
+# Behind the topic's name or id: one partition, and its index.
+_INDEX = struct.Struct(">Bi")
+# The tags of partition, topic and request.
+_ENDING = b"\0\0\0"
+_HEADER_BYTES = 61  # no batch is smaller
+
+PartitionResponse = ProduceResponse.PartitionProduceResponse
+
+# An answer is this, the topic's name or id, one partition, its index, and that.
+_HEAD = struct.Struct(">iiBB")
+_TAIL = struct.Struct(">hqqqBBBBiB")
+_AROUND_BYTES = _HEAD.size - 4 + _TAIL.size
+
+
+class QuickProduce:
+    """A place in the line of answers, from when the batch is staged until it is written, and flushed if it must be."""
+
+    __slots__ = ("_appended", "_connection", "_correlation_id", "_key", "_partition", "_version", "pending", "pieces")
+
+    def __init__(
+        self,
+        connection: Connection,
+        partition: Partition,
+        appended: Appended,
+        key: bytes,
+        version: int,
+        correlation_id: int,
+    ) -> None:
+        self._connection = connection
+        self._partition = partition
+        self._appended = appended
+        self._key = key
+        self._version = version
+        self._correlation_id = correlation_id
+        self.pending = None
+        self.pieces: list[Piece] | None = None
+
+    def written(self) -> None:
+        """The logs are written: answer, unless the disk must be waited for."""
+        partition = self._partition
+        if partition.commit_error is not None:
+            self._refuse(partition.commit_error)
+        elif partition.log.wants_flush:
+            partition.when_flushed(self._appended.last_offset + 1, self._flushed)
+        else:
+            self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        first_offset, _, append_time_ms, _ = self._appended
+        key = self._key
+        head = _HEAD.pack(_AROUND_BYTES + len(key), self._correlation_id, _NONE, _ONE)
+        # After the log's start: no errors of records, no message, no tags (twice), no throttling, no tags.
+        tail = _TAIL.pack(0, first_offset, append_time_ms, self._partition.log.start_offset, 1, 0, 0, 0, 0, 0)
+        self.pieces = [head + key + tail]
+        self._connection.advance()
+
+    def _flushed(self, error: KafkaError | None) -> None:
+        if error is None:
+            self._acknowledge()
+        else:
+            self._refuse(error)
+
+    def _refuse(self, error: KafkaError) -> None:
+        partition = self._partition
+        topic = ProduceResponse.TopicProduceResponse(
+            name=partition.topic,
+            topic_id=partition.topic_id,
+            partition_responses=[answer(partition, error, partition.index)],
+        )
+        self.pieces = dispatch.encode(ProduceResponse(responses=[topic]), self._version, 1, self._correlation_id)
+        self._connection.advance()
+
+
+def quick_produce(
+    broker: Broker, connection: Connection, frame: Frame, version: int, correlation_id: int, now_ms: int
+) -> bool:
+    """Take the request if it is of the usual shape; False, with nothing done, if it is not or is to be refused."""
+    if version < FIRST_VERSION:
+        return False
+    data, start, end = frame
+    try:
+        client_id_bytes: int = _CLIENT_ID_LENGTH.unpack_from(data, start + _CLIENT_ID_LENGTH_POSITION)[0]
+        position = start + 10 + max(client_id_bytes, 0)
+        tags, transactional_id, acks, _, topic_count = _OPENING.unpack_from(data, position)
+        if tags or transactional_id or acks not in ACKNOWLEDGED or topic_count != _ONE:
+            return False
+        position += 9
+        named_bytes = _ID_BYTES if version >= FIRST_VERSION_WITH_IDS else data[position]
+        key = bytes(data[position : position + named_bytes + 5])
+        known = broker.quick_partitions[version >= FIRST_VERSION_WITH_IDS]
+        partition = known.get(key)
+        if partition is None:
+            partition = known[key] = _find(broker, key, version)
+        field_bytes, position = read_uvarint(data, position + named_bytes + 5)
+        records_end = end - 3
+        if (
+            records_end - position != field_bytes - 1
+            or field_bytes <= _HEADER_BYTES
+            or data[records_end:end] != _ENDING
+        ):
+            return False
+        if data[position + ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
+            return False
+        appended = partition.stage(memoryview(data)[position:records_end], now_ms)
+    except (IndexError, struct.error, UnicodeDecodeError, KafkaError):
+        return False  # `produce` finds out what is wrong, and says so
+    broker.staged(partition)
+    place = QuickProduce(connection, partition, appended, key, version, correlation_id)
+    connection.stand_in_line(place)
+    broker.after_pass(place.written)
+    return True
+
+
+def _find(broker: Broker, key: bytes, version: int) -> Partition:
+    """The partition that these bytes name. KafkaError if there is none, or none that everybody may write to."""
+    count, index = _INDEX.unpack_from(key, len(key) - _INDEX.size)
+    name = key[: -_INDEX.size]
+    if version >= FIRST_VERSION_WITH_IDS:
+        partition = broker.partition_by_id(name, index)
+    else:
+        partition = broker.partition(name[1:].decode(), index)
+    if count != _ONE or partition.topic in INTERNAL_TOPICS:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "not of the usual shape")
+    return partition
+
+
+def answer(partition: Partition | None, outcome: Appended | KafkaError, index: int) -> PartitionResponse:
+    if isinstance(outcome, KafkaError):
+        rejected = outcome.errors if isinstance(outcome, RecordsRejected) else []
+        return PartitionResponse(
+            index=index,
+            error_code=outcome.code,
+            base_offset=-1,
+            log_start_offset=-1,
+            record_errors=[
+                ProduceResponse.BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=why)
+                for number, why in rejected
+            ],
+            error_message=outcome.message,
+        )
+    assert partition is not None, "what was appended is somewhere"
+    return PartitionResponse(
+        index=index,
+        base_offset=outcome.first_offset,
+        log_append_time_ms=outcome.append_time_ms,
+        log_start_offset=partition.log.start_offset,
+    )

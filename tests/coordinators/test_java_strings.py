@@ -1,0 +1,34 @@
+"""Groups live where Kafka looks for them. The numbers are Java's own (String.hashCode, Utils.abs)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ottla.coordinators.java_strings import group_partition, hash_map_order, java_hash
+
+
+@pytest.mark.parametrize(
+    ("text", "hash_code"),
+    [
+        ("", 0),
+        ("group", 98629247),
+        ("roundrobin", -128548644),
+        ("polygenelubricants", -(2**31)),
+        ("größe", 98762257),
+        ("\U0001f600", 1772899),
+    ],
+)
+def test_strings_hash_as_in_java(text: str, hash_code: int) -> None:
+    assert java_hash(text) == hash_code % 2**32
+
+
+def test_a_group_lives_in_the_partition_of_its_hash_without_sign() -> None:
+    assert group_partition("group", 50) == 98629247 % 50
+    assert group_partition("roundrobin", 50) == 128548644 % 50
+    assert group_partition("polygenelubricants", 50) == 0
+    assert group_partition("anything", 1) == 0
+
+
+def test_small_hash_maps_keep_strings_in_the_order_of_java() -> None:
+    names = ["range", "roundrobin", "sticky", "cooperative-sticky"]
+    assert sorted(names, key=hash_map_order) == ["sticky", "range", "roundrobin", "cooperative-sticky"]

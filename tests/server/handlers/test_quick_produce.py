@@ -1,0 +1,241 @@
+"""The quick way gives, byte for byte, what the long way gives, and leaves alone what it does not understand."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ottla.server.handlers import fetch, produce, quick_produce
+from ottla.server.routes import Route
+from ottla.storage.files import OsFile
+from ottla.wire.errors import ErrorCode
+from ottla.wire.messages.produce import ProduceRequest, ProduceResponse
+from tests.server.world import TOPIC_ID, Client, World, a_world, batch, fetching, in_trio, producing, until
+
+QUICK_VERSIONS = range(9, 14)
+LONG_WAY = tuple(route._replace(quick=None) for route in produce.ROUTES)
+
+Watched = list[bool]
+
+
+def watched(taken: Watched) -> tuple[Route, ...]:
+    """The routes, with a note of whether the quick way took each Produce."""
+
+    def quick(*args: Any) -> bool:
+        taken.append(quick_produce.quick_produce(*args))
+        return taken[-1]
+
+    return (*(route._replace(quick=quick) for route in produce.ROUTES), *fetch.ROUTES)
+
+
+async def answers(path: Path, routes: tuple[Route, ...], requests: list[bytes], **config: Any) -> list[bytes]:
+    """What a broker with one topic of two partitions says to these requests, sent one after the other."""
+    async with a_world(path, routes=routes) as world:
+        for index in range(2):
+            world.partition(index, **config)
+        client = await world.connect()
+        found = []
+        for request in requests:
+            await client.stream.send_all(request)
+            found.append(await client.frame())
+        return found
+
+
+def framed(request: ProduceRequest, version: int, client_id: str | None = "client") -> bytes:
+    return Client(None).encode(request, version, client_id)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("version", QUICK_VERSIONS)
+@pytest.mark.parametrize("config", [{}, {"log_append_time": True}])
+def test_both_ways_give_the_same_bytes(tmp_path: Path, version: int, config: dict[str, Any]) -> None:
+    @in_trio
+    async def compare() -> None:
+        requests = [
+            framed(producing(batch(b"a", b"b"), index=1), version),
+            framed(producing(batch(b"c" * 300), index=1, acks=1), version, client_id=None),
+            framed(producing(batch(b"d" * 40_000), index=0), version, client_id="ümlaut"),
+        ]
+        taken: Watched = []
+        quick = await answers(tmp_path / "quick", watched(taken), requests, **config)
+        assert taken == [True] * 3
+        slow = await answers(tmp_path / "slow", LONG_WAY, requests, **config)
+        if config:  # the time of the append differs between the two runs
+            quick, slow = ([one[:-25] + one[-17:] for one in found] for found in (quick, slow))
+        assert quick == slow
+
+    compare()
+
+
+def unusual(version: int) -> dict[str, bytes]:
+    """Requests that are not of the usual shape, or that are to be refused."""
+    plain = producing(batch())
+    usual = framed(plain, version)
+    two_topics = producing(batch())
+    two_topics.topic_data.append(producing(batch(), index=1).topic_data[0])
+    transactional = producing(batch())
+    transactional.transactional_id = "t"
+    marked = bytearray(batch())
+    marked[22] |= 0x10
+    damaged = bytearray(batch())
+    damaged[-1] ^= 1
+    return {
+        "two partitions": framed(producing(batch(), batch()), version),
+        "two topics": framed(two_topics, version),
+        "no topics": framed(ProduceRequest(acks=1, timeout_ms=1, topic_data=[]), version),
+        "no partitions": framed(producing(), version),
+        "a transactional id": framed(transactional, version),
+        "a batch of a transaction": framed(producing(bytes(marked)), version),
+        "no records": framed(producing(None), version),
+        "few records": framed(producing(b"x" * 60), version),
+        "a damaged batch": framed(producing(bytes(damaged)), version),
+        "two batches": framed(producing(batch() + batch()), version),
+        "an unknown topic": framed(producing(batch(), topic="none", topic_id=b"another topic id"), version),
+        "an unknown partition": framed(producing(batch(), index=7), version),
+        "a negative partition": framed(producing(batch(), index=-1), version),
+        "acks that mean nothing": framed(producing(batch(), acks=5), version),
+        "a long name": framed(producing(batch(), topic="t" * 200), version),
+        # A tag at the end of the request: its bytes are not those of an ending.
+        "a tag": struct.pack(">i", len(usual) - 4 + 3) + usual[4:-1] + b"\1\x63\1x",
+    }
+
+
+@pytest.mark.parametrize("version", [9, 12, 13])
+def test_what_is_not_usual_is_left_to_the_long_way(tmp_path: Path, version: int) -> None:
+    @in_trio
+    async def compare() -> None:
+        requests = unusual(version)
+        if version >= quick_produce.FIRST_VERSION_WITH_IDS:
+            del requests["a long name"]  # there are no names
+        taken: Watched = []
+        found = await answers(tmp_path / "quick", watched(taken), list(requests.values()))
+        assert dict(zip(requests, taken, strict=True)) == dict.fromkeys(requests, False)
+        assert found == await answers(tmp_path / "slow", LONG_WAY, list(requests.values()))
+
+    compare()
+
+
+@in_trio
+async def test_acks_0_and_internal_topics_are_left_to_the_long_way(tmp_path: Path) -> None:
+    taken: Watched = []
+    async with a_world(tmp_path, routes=watched(taken)) as world:
+        partition = world.partition()
+        world.partition(topic="__consumer_offsets", topic_id=bytes(15) + b"1")
+        client = await world.connect()
+        await client.send((producing(batch(), acks=0), 12))
+        await until(lambda: partition.log.end_offset == 1)
+        response = await client.ask(producing(batch(), topic="__consumer_offsets"), 12)
+        assert response.responses[0].partition_responses[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert taken == [False, False]
+
+
+@pytest.mark.parametrize("cut", range(4, 60, 5))
+@in_trio
+async def test_a_request_that_ends_early_closes_the_connection(tmp_path: Path, cut: int) -> None:
+    async with a_world(tmp_path) as world:
+        world.partition()
+        client = await world.connect()
+        whole = framed(producing(batch()), 12)[4:]
+        await client.stream.send_all(struct.pack(">i", cut) + whole[:cut])
+        assert await client.is_cut_off()
+
+
+@in_trio
+async def test_answers_wait_for_the_disk_where_they_must(tmp_path: Path) -> None:
+    taken: Watched = []
+    async with a_world(tmp_path, routes=watched(taken), serves=False) as world:
+        partition = world.partition(flush_messages=1)
+        connection, client = world.local_connection()
+        await handled(world, connection, client, 3)
+        assert (taken, connection.parked_count, partition.log.end_offset) == ([True] * 3, 3, 3)
+        world.nursery.start_soon(world.broker.flusher.run)
+        for number in range(3):
+            correlation_id, response = await client.receive(ProduceRequest, 12)
+            assert correlation_id == number + 1
+            assert response.responses[0].partition_responses[0].base_offset == number
+        assert partition.log.recovery_point == 3
+        connection.close()
+
+
+@in_trio
+async def test_a_sync_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_world(tmp_path, serves=False) as world:
+        world.partition(flush_messages=1)
+        connection, client = world.local_connection()
+        monkeypatch.setattr(OsFile, "sync", failing)
+        await handled(world, connection, client, 1)
+        world.nursery.start_soon(world.broker.flusher.run)
+        await expect_storage_error(client)
+        connection.close()
+
+
+@in_trio
+async def test_a_write_that_fails_is_told_to_everybody_in_the_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_world(tmp_path, serves=False) as world:
+        world.partition()
+        connection, client = world.local_connection()
+        monkeypatch.setattr(OsFile, "write_at", failing)
+        await handled(world, connection, client, 2)
+        for _ in range(2):
+            await expect_storage_error(client)
+        connection.close()
+
+
+def failing(*args: Any) -> None:
+    raise OSError(5, "input/output error")
+
+
+async def handled(world: World, connection: Any, client: Client, count: int) -> None:
+    """So many requests come in one pass."""
+    data = b"".join(client.encode(producing(batch()), 12) for _ in range(count))
+    connection._reader.receive_data(data)
+    connection.handle_pass()
+
+
+async def expect_storage_error(client: Client) -> None:
+    _, response = await client.receive(ProduceRequest, 12)
+    (topic,) = response.responses
+    assert (topic.name, topic.partition_responses[0].error_code) == ("t", ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+@in_trio
+async def test_a_partition_that_is_not_led_any_more_is_not_found(tmp_path: Path) -> None:
+    taken: Watched = []
+    async with a_world(tmp_path, routes=watched(taken)) as world:
+        world.partition()
+        client = await world.connect()
+        for version in (12, 13):
+            assert (await client.ask(producing(batch()), version)).responses[0].partition_responses[0].error_code == 0
+        world.broker.resign("t", TOPIC_ID, 0)
+        for version, code in ((12, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (13, ErrorCode.UNKNOWN_TOPIC_ID)):
+            response: ProduceResponse = await client.ask(producing(batch()), version)
+            assert response.responses[0].partition_responses[0].error_code == code
+        assert taken == [True, True, False, False]
+
+
+@in_trio
+async def test_answers_keep_their_place_between_others(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world:
+        world.partition()
+        client = await world.connect()
+        requests = [(producing(batch()), 12), (producing(batch(), batch()), 12), (fetching(), 12)] * 3
+        await client.send(*requests)
+        for number, (request, version) in enumerate(requests, 1):
+            correlation_id, _ = await client.receive(type(request), version)
+            assert correlation_id == number
+
+
+@in_trio
+async def test_a_client_that_goes_before_its_answer_is_there_hurts_nobody(tmp_path: Path) -> None:
+    async with a_world(tmp_path, serves=False) as world:
+        partition = world.partition(flush_messages=1)
+        connection, client = world.local_connection()
+        await handled(world, connection, client, 2)
+        connection.close()
+        world.nursery.start_soon(world.broker.flusher.run)
+        await until(lambda: partition.log.recovery_point == 2)
+        assert partition.log.high_watermark == 2
