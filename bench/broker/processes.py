@@ -1,15 +1,17 @@
-"""What a process and its children have cost: CPU time and memory, as Linux counts them in /proc.
+"""What a process and its children have cost: CPU time and memory, as Linux counts them.
 
-It knows process ids and nothing of what runs in them. CPU time comes in hundredths of a second.
+It knows process ids and nothing of what runs in them.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+SCHEDULER_CLOCK = 2
 PROC = Path("/proc")
 
 
@@ -25,17 +27,23 @@ def tree(pid: int) -> list[int]:
 
 def cpu_seconds(pid: int) -> float:
     """User and system time since the start, of threads and children that have ended too."""
-    return sum(map(_ticks, tree(pid))) / TICKS_PER_SECOND
+    return sum(_own_cpu_seconds(one) + _ended_children_cpu_seconds(one) for one in tree(pid))
 
 
-def _ticks(pid: int) -> int:
-    try:
+def _own_cpu_seconds(pid: int) -> float:
+    """To the nanosecond, where /proc counts hundredths: the clock of another process (clock_getcpuclockid(3))."""
+    with suppress(OSError):
+        return time.clock_gettime((~pid << 3) | SCHEDULER_CLOCK)
+    return 0.0
+
+
+def _ended_children_cpu_seconds(pid: int) -> float:
+    with suppress(FileNotFoundError, ProcessLookupError):
         text = (PROC / str(pid) / "stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    # The name is in brackets and may hold anything; utime, stime, cutime and cstime are fields 14 to 17 (proc(5)).
-    fields = text.rpartition(")")[2].split()
-    return sum(map(int, fields[11:15]))
+        # The name is in brackets and may hold anything; cutime and cstime are fields 16 and 17 (proc(5)).
+        fields = text.rpartition(")")[2].split()
+        return sum(map(int, fields[13:15])) / TICKS_PER_SECOND
+    return 0.0
 
 
 def memory_mb(pid: int) -> float:

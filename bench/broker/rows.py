@@ -24,7 +24,7 @@ from bench.broker.loads import (
 KB = 1024
 # Records that a run sends: two to four seconds of Kafka's time here. And how often a reader reads them.
 RECORD_COUNTS = {100: 600_000, KB: 150_000, 10 * KB: 15_000}
-PASSES = {100: 4, KB: 6, 10 * KB: 8}
+PASSES = {100: 12, KB: 16, 10 * KB: 12}
 LIBRDKAFKA_RECORD_COUNTS = {100: 1_000_000, KB: 400_000}
 RATE_GOALS = {100: 1.2, KB: 1.5, 10 * KB: 1.8}
 NAMES = {100: "100 B", KB: "1 KB", 10 * KB: "10 KB"}

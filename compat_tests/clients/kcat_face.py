@@ -45,7 +45,7 @@ class Kcat:
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
         """Run it once, and return what it printed."""
-        command = [PROGRAM, "-b", self.bootstrap, "-E", "-q", *arguments]
+        command = [PROGRAM, "-b", self.bootstrap, "-E", *arguments]
         done = subprocess.run(command, input=given, capture_output=True, timeout=2 * SECONDS_MAX, check=False)
         if done.returncode != 0:
             raise KcatFailed(done.stderr.decode(errors="replace"))

@@ -55,6 +55,7 @@ final class ChangeScenarios {
             send(producer, topic, 1, "old");
             world.say("old", Reading.values(Reading.next(consumer, 1)));
             World.got(world.admin.deleteTopics(List.of(topic)).all());
+            World.until(() -> !World.got(world.admin.listTopics().names()).contains(topic));
             world.topic("anew", 1);
             world.say("same id", idOf(world, topic).equals(id));
             send(producer, topic, 3, "new");

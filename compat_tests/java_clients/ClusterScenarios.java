@@ -106,7 +106,7 @@ final class ClusterScenarios {
     private static void producers(World world) throws Exception {
         String topic = world.topic("producers", 1);
         for (TopicPartition partition : List.of(new TopicPartition(topic, 0), new TopicPartition(topic, 5))) {
-            var options = new org.apache.kafka.clients.admin.DescribeProducersOptions().timeoutMs(2000);
+            var options = new org.apache.kafka.clients.admin.DescribeProducersOptions().timeoutMs(500);
             try {
                 world.say("none yet", World.got(world.admin.describeProducers(List.of(partition), options).all())
                         .get(partition).activeProducers());
@@ -128,7 +128,7 @@ final class ClusterScenarios {
     }
 
     private static void throughController(World world) {
-        try (Admin admin = world.admin(Map.of("bootstrap.controllers", world.controllers, "default.api.timeout.ms", 5000, "request.timeout.ms", 5000))) {
+        try (Admin admin = world.admin(Map.of("bootstrap.controllers", world.controllers))) {
             world.attempt("nodes", () -> Reading.withoutPorts(World.got(admin.describeCluster().nodes())));
             world.attempt("cluster", () -> World.got(admin.describeCluster().clusterId()));
             world.attempt("quorum", () -> World.got(admin.describeMetadataQuorum().quorumInfo()).leaderId());

@@ -1,10 +1,12 @@
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.clients.admin.AlterConfigsOptions;
+import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.DescribeConfigsOptions;
 import org.apache.kafka.common.config.ConfigResource;
@@ -34,8 +36,7 @@ final class ConfigScenarios {
     /** Only what somebody has set. */
     static void describeSet(World world, ConfigResource resource) {
         world.attempt("set", () -> {
-            var config = World.got(world.admin.describeConfigs(List.of(resource), IN_FULL).values().get(resource));
-            return config.entries().stream()
+            return described(world, resource).entries().stream()
                     .filter(entry -> entry.source().name().startsWith("DYNAMIC"))
                     .map(Configs::told).sorted().toList();
         });
@@ -48,10 +49,37 @@ final class ConfigScenarios {
             all.add(new AlterConfigOp(entry, (OpType) operations[index]));
         }
         AlterConfigsOptions options = new AlterConfigsOptions().validateOnly(validateOnly);
-        world.attempt(
-                java.util.Arrays.toString(operations) + (validateOnly ? ", checked" : ""),
-                () -> World.got(world.admin.incrementalAlterConfigs(Map.of(resource, all), options).all()));
+        world.attempt(Arrays.toString(operations) + (validateOnly ? ", checked" : ""), () -> {
+            World.got(world.admin.incrementalAlterConfigs(Map.of(resource, all), options).all());
+            if (!validateOnly) {
+                World.until(() -> areDone(all, described(world, resource)));
+            }
+            return "done";
+        });
         describeSet(world, resource);
+    }
+
+    /** Kafka answers when the controller has written a change; its broker may take it on later. */
+    private static boolean areDone(List<AlterConfigOp> operations, Config config) {
+        return operations.stream().allMatch(operation -> {
+            ConfigEntry entry = config.get(operation.configEntry().name());
+            String value = operation.configEntry().value();
+            boolean isSet = entry != null && entry.source().name().startsWith("DYNAMIC");
+            // A broker that is in the middle of it shows a value that is not that of its source.
+            if (isSet && !entry.isSensitive() && !entry.synonyms().get(0).value().equals(entry.value())) {
+                return false;
+            }
+            return switch (operation.opType()) {
+                case SET -> isSet && value.equals(entry.value());
+                case DELETE -> !isSet;
+                case APPEND -> isSet && List.of(entry.value().split(",")).contains(value);
+                case SUBTRACT -> isSet && !List.of(entry.value().split(",")).contains(value);
+            };
+        });
+    }
+
+    private static Config described(World world, ConfigResource resource) throws Exception {
+        return World.got(world.admin.describeConfigs(List.of(resource), IN_FULL).values().get(resource));
     }
 
     private static void topic(World world) throws Exception {
@@ -157,13 +185,13 @@ final class ConfigScenarios {
                 new ConfigResource(Type.BROKER, "9"),
                 new ConfigResource(Type.BROKER, "one"),
                 new ConfigResource(Type.BROKER_LOGGER, "9"))) {
-            AlterConfigsOptions soon = new AlterConfigsOptions();
-            soon.timeoutMs(2000);
-            DescribeConfigsOptions soonToo = new DescribeConfigsOptions();
-            soonToo.timeoutMs(2000);
-            world.attempt(resource + " described", () -> World.got(world.admin.describeConfigs(List.of(resource), soonToo).all()));
+            // Nobody answers for a broker that is not there.
+            int timeoutMs = resource.name().equals("9") ? 500 : 60_000;
+            DescribeConfigsOptions describing = new DescribeConfigsOptions().timeoutMs(timeoutMs);
+            AlterConfigsOptions altering = new AlterConfigsOptions().timeoutMs(timeoutMs);
+            world.attempt(resource + " described", () -> World.got(world.admin.describeConfigs(List.of(resource), describing).all()));
             List<AlterConfigOp> all = List.of(new AlterConfigOp(new ConfigEntry("retention.ms", "5000"), OpType.SET));
-            world.attempt(resource + " altered", () -> World.got(world.admin.incrementalAlterConfigs(Map.of(resource, all), soon).all()));
+            world.attempt(resource + " altered", () -> World.got(world.admin.incrementalAlterConfigs(Map.of(resource, all), altering).all()));
         }
     }
 }

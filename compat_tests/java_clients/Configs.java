@@ -12,11 +12,11 @@ final class Configs {
 
     private Configs() {}
 
-    /** All entries but those of Ottla alone, a line each. */
+    /** All entries but those of Ottla alone (`cluster.id` for one), a line each. */
     static String told(Config config) {
         Map<String, String> lines = new TreeMap<>();
         for (ConfigEntry entry : config.entries()) {
-            if (!entry.name().startsWith("ottla.")) {
+            if (!entry.name().startsWith("ottla.") && !entry.name().equals("cluster.id")) {
                 lines.put(entry.name(), told(entry));
             }
         }

@@ -81,7 +81,7 @@ final class ConsumerScenarios {
                 world.say("of nothing", sorted(consumer.offsetsForTimes(Map.of(partitions.get(2), 0L))));
             }
             TopicPartition unknown = new TopicPartition(topic, 9);
-            world.attempt("unknown", () -> consumer.endOffsets(List.of(unknown), Duration.ofSeconds(2)));
+            world.attempt("unknown", () -> consumer.endOffsets(List.of(unknown), Duration.ofMillis(500)));
         }
     }
 
@@ -194,7 +194,7 @@ final class ConsumerScenarios {
     private static void waitingForRecords(World world) throws Exception {
         String topic = world.topic("waiting", 2);
         List<String> came = new ArrayList<>();
-        try (Consumer<String, String> consumer = world.consumer("fetch.max.wait.ms", 30_000, "fetch.min.bytes", 1);
+        try (Consumer<String, String> consumer = world.consumer("fetch.max.wait.ms", 2000, "fetch.min.bytes", 1);
                 Producer<String, String> producer = world.producer()) {
             consumer.assign(Reading.partitions(topic, 2));
             consumer.poll(Duration.ofMillis(100));

@@ -1,5 +1,4 @@
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -9,7 +8,6 @@ import java.util.Random;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -34,7 +32,6 @@ final class ProducerScenarios {
         ALL.put("refused_records", ProducerScenarios::refusedRecords);
         ALL.put("unknown_topic", ProducerScenarios::unknownTopic);
         ALL.put("partitions_for", ProducerScenarios::partitionsFor);
-        ALL.put("telemetry", ProducerScenarios::telemetry);
     }
 
     private static void codec(World world, String codec) throws Exception {
@@ -173,7 +170,7 @@ final class ProducerScenarios {
 
     private static void unknownTopic(World world) {
         String topic = world.prefix + "nowhere";
-        try (Producer<String, String> producer = world.producer("max.block.ms", 1500)) {
+        try (Producer<String, String> producer = world.producer("max.block.ms", 500)) {
             world.attempt("send", () -> producer.send(new ProducerRecord<>(topic, "value")).get());
             world.attempt("partitionsFor", () -> producer.partitionsFor(topic));
             world.attempt("invalid name", () -> producer.partitionsFor("a b"));
@@ -191,21 +188,5 @@ final class ProducerScenarios {
             }
             world.say("by key", counts);
         }
-    }
-
-    private static void telemetry(World world) {
-        try (Producer<String, String> producer = world.producer();
-                Consumer<String, String> consumer = world.consumer()) {
-            consumer.assign(List.of());
-            world.attempt("producer", () -> isId(producer.clientInstanceId(Duration.ofSeconds(3))));
-            world.attempt("admin", () -> isId(world.admin.clientInstanceId(Duration.ofSeconds(3))));
-        }
-        try (Producer<String, String> producer = world.producer("enable.metrics.push", false)) {
-            world.attempt("switched off", () -> isId(producer.clientInstanceId(Duration.ofSeconds(3))));
-        }
-    }
-
-    private static String isId(Object id) {
-        return "an id of " + String.valueOf(id).length() + " letters";
     }
 }

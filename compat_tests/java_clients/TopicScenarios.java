@@ -1,10 +1,14 @@
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.kafka.clients.admin.CreatePartitionsOptions;
 import org.apache.kafka.clients.admin.CreateTopicsOptions;
 import org.apache.kafka.clients.admin.CreateTopicsResult;
+import org.apache.kafka.clients.admin.DeleteRecordsOptions;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
@@ -42,7 +46,7 @@ final class TopicScenarios {
     private static void create(World world) throws Exception {
         List<NewTopic> topics = List.of(
                 new NewTopic(world.prefix + "plain", 3, (short) 1),
-                new NewTopic(world.prefix + "default", java.util.Optional.empty(), java.util.Optional.empty()),
+                new NewTopic(world.prefix + "default", Optional.empty(), Optional.empty()),
                 new NewTopic(world.prefix + "placed", Map.of(0, List.of(1), 1, List.of(1))),
                 new NewTopic(world.prefix + "configured", 1, (short) 1)
                         .configs(Map.of("retention.ms", "1000", "cleanup.policy", "compact,delete")));
@@ -55,6 +59,7 @@ final class TopicScenarios {
                 world.attempt(name + " has an id", () -> !World.got(result.topicId(name)).equals(Uuid.ZERO_UUID));
             }
         }
+        World.until(() -> World.got(world.admin.describeTopics(topics.stream().map(NewTopic::name).toList()).allTopicNames()).size() == 4);
         world.say("there", World.got(world.admin.listTopics().names()).stream()
                 .filter(name -> topics.stream().anyMatch(topic -> topic.name().equals(name))).sorted().toList());
     }
@@ -106,8 +111,9 @@ final class TopicScenarios {
     }
 
     private static String told(TopicDescription topic) {
-        return Reading.withoutPorts(topic.toString().replace(topic.topicId().toString(), "ID"))
-                + new java.util.TreeSet<>(topic.authorizedOperations() == null ? List.of() : topic.authorizedOperations());
+        var operations = topic.authorizedOperations();
+        return Reading.withoutPorts(topic.name() + " " + topic.isInternal() + " " + topic.partitions()
+                + " " + (operations == null ? null : new TreeSet<>(operations)));
     }
 
     private static void delete(World world) throws Exception {
@@ -120,6 +126,7 @@ final class TopicScenarios {
         world.attempt("by id", () -> World.got(ids.get(id)));
         world.attempt("by no id", () -> World.got(ids.get(NO_SUCH_ID)));
         world.attempt("again", () -> World.got(world.admin.deleteTopics(List.of(byName)).all()));
+        World.until(() -> World.got(world.admin.listTopics().names()).stream().noneMatch(name -> name.contains("deleted-by")));
         world.say("left", World.got(world.admin.listTopics().names()).stream().filter(name -> name.contains("deleted-by")).toList());
     }
 
@@ -140,6 +147,7 @@ final class TopicScenarios {
             world.attempt(entry.getKey(), () -> World.got(world.admin.createPartitions(Map.of(topic, entry.getValue())).all()));
         }
         world.attempt("unknown", () -> World.got(world.admin.createPartitions(Map.of("nowhere", NewPartitions.increaseTo(3))).all()));
+        World.until(() -> World.got(world.admin.describeTopics(List.of(topic)).allTopicNames()).get(topic).partitions().size() == 4);
         world.say("partitions", World.got(world.admin.describeTopics(List.of(topic)).allTopicNames()).get(topic).partitions().size());
         world.fill(topic, 3, 5);
         world.say("usable", Reading.values(Reading.all(world, topic, 4, 5)));
@@ -154,7 +162,8 @@ final class TopicScenarios {
                     world.admin.deleteRecords(Map.of(partition, RecordsToDelete.beforeOffset(offset))).lowWatermarks().get(partition)).lowWatermark());
         }
         TopicPartition unknown = new TopicPartition(topic, 4);
-        world.attempt("unknown", () -> World.got(world.admin.deleteRecords(Map.of(unknown, RecordsToDelete.beforeOffset(1))).all()));
+        world.attempt("unknown", () -> World.got(world.admin.deleteRecords(
+                Map.of(unknown, RecordsToDelete.beforeOffset(1)), new DeleteRecordsOptions().timeoutMs(500)).all()));
         String compacted = world.topic("cut-compacted", 1, "cleanup.policy=compact");
         world.attempt("compacted", () -> World.got(
                 world.admin.deleteRecords(Map.of(new TopicPartition(compacted, 0), RecordsToDelete.beforeOffset(0))).all()));
@@ -188,7 +197,7 @@ final class TopicScenarios {
         }
         TopicPartition unknown = new TopicPartition(topic, 5);
         ListOffsetsOptions soon = new ListOffsetsOptions(IsolationLevel.READ_UNCOMMITTED);
-        soon.timeoutMs(2000);
+        soon.timeoutMs(500);
         try {
             World.got(world.admin.listOffsets(Map.of(unknown, OffsetSpec.latest()), soon).all());
         } catch (java.util.concurrent.ExecutionException error) {
@@ -205,7 +214,7 @@ final class TopicScenarios {
         TopicPartition known = new TopicPartition(topic, 0);
         TopicPartition unknown = new TopicPartition(topic, 7);
         for (ElectionType type : ElectionType.values()) {
-            var elected = World.got(world.admin.electLeaders(type, java.util.Set.of(known, unknown)).partitions());
+            var elected = World.got(world.admin.electLeaders(type, Set.of(known, unknown)).partitions());
             for (TopicPartition partition : List.of(known, unknown)) {
                 world.say(type + " " + partition, elected.get(partition).map(World::errorOf).orElse("elected"));
             }

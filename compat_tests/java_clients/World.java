@@ -101,7 +101,29 @@ final class World implements AutoCloseable {
             config.put(pair.substring(0, pair.indexOf('=')), pair.substring(pair.indexOf('=') + 1));
         }
         got(admin.createTopics(List.of(new NewTopic(topic, partitions, (short) 1).configs(config))).all());
+        // Kafka answers when the controller knows the topic; its broker may learn of it later.
+        until(() -> got(admin.describeTopics(List.of(topic)).allTopicNames()).get(topic).partitions().size() == partitions);
         return topic;
+    }
+
+    /** Something that comes true by itself. */
+    interface Condition {
+        boolean holds() throws Exception;
+    }
+
+    /** Wait until it holds; an error means that it does not yet. If it never does, whoever asks next will see. */
+    static void until(Condition condition) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS_MAX);
+        while (System.nanoTime() < deadline) {
+            try {
+                if (condition.holds()) {
+                    return;
+                }
+            } catch (Exception error) {
+                // Not yet.
+            }
+            Thread.sleep(10);
+        }
     }
 
     Producer<String, String> producer(Object... settings) {

@@ -7,6 +7,7 @@ With nothing set it is one node that is broker and controller. What is set comes
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ from ottla.commands import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from ottla.server.node import Node
+
+COLLECT_AFTER = 20_000
 
 EPILOG = """\
 examples:
@@ -93,15 +96,19 @@ def run(settings: Mapping[str, str]) -> int:
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_stop_on_signal, nursery.cancel_scope)
-            await node.serve(config, announce)
+            await node.serve(config, started)
 
     the_worlds = (node.StartError, LogDirectoryError, MetadataLogError, QuorumStateError, QuorumFailed, KafkaError)
     failures: dict[str, None] = {}
+    thresholds = gc.get_threshold()
     with set_up(config):
         try:
             trio.run(main)
         except* (*the_worlds, OSError) as group:
             failures |= dict.fromkeys(str(error) for error in leaves(group))
+        finally:
+            gc.unfreeze()
+            gc.set_threshold(*thresholds)
     for failure in failures:
         print(f"ottla: {failure}", file=sys.stderr)
     return EXIT_FAILED if failures else EXIT_OK
@@ -113,6 +120,15 @@ def leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
     for error in group.exceptions:
         found += leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
     return found
+
+
+def started(node: Node) -> None:
+    """From here on the process serves."""
+    announce(node)
+    # What a start has made stays until the end. The collector need not look at it again, nor look for rubbish as often
+    # as it would: requests leave none that goes in circles. It took 8 % of a busy broker's time.
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER)
 
 
 def announce(node: Node) -> None:

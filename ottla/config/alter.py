@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ottla.config.broker import BrokerConfig
 from ottla.config.dynamic import check_dynamic
-from ottla.config.group import ClientMetricsConfig, check_client_metrics, check_group
+from ottla.config.group import ClientMetricsConfig, PushIntervalOutOfRange, check_client_metrics, check_group
 from ottla.config.keys import Key
 from ottla.config.topic import TopicConfig, check_topic
 from ottla.config.values import INT_MAX, ConfigError, ConfigType
@@ -154,6 +154,8 @@ def check_changes(
                 check_client_metrics(after)
             case _:
                 pass  # a broker checks its own values before it asks the controller: see check_broker_changes
+    except PushIntervalOutOfRange as error:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
     return after

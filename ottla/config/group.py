@@ -87,11 +87,15 @@ def check_group(overrides: Mapping[str, str], broker: BrokerConfig) -> None:
             raise ConfigError(f"{session}: {values[session]} has to be more than {beat}, which is {values[beat]}")
 
 
+class PushIntervalOutOfRange(ConfigError):
+    """Kafka takes it for a wrong request, and every other wrong value for a wrong configuration."""
+
+
 def check_client_metrics(overrides: Mapping[str, str]) -> None:
     """Whether a telemetry subscription may have these values, all of them together."""
     values = ClientMetricsConfig(ClientMetricsConfig.read(overrides))
     if not PUSH_INTERVAL_MS_MIN <= values.interval_ms <= PUSH_INTERVAL_MS_MAX:
-        raise ConfigError(
+        raise PushIntervalOutOfRange(
             f"interval.ms: {values.interval_ms} is not between {PUSH_INTERVAL_MS_MIN} and {PUSH_INTERVAL_MS_MAX}"
         )
     client_patterns(values.match)

@@ -25,19 +25,22 @@ KAFKA_LISTENERS = "PLAINTEXT://:9092"
 
 
 def completed(static: Mapping[str, str]) -> dict[str, str]:
-    """What was set, with a listener for the controller where the listeners were set without one."""
-    if "listeners" not in static or not lacks_controller(static):
-        return dict(static)
-    return {**static, "listeners": f"{static['listeners']},{CONTROLLER_ENDPOINT}"}
+    """What was set: the node's id by both its names, and a listener for the controller where none was thought of."""
+    texts = dict(static)
+    for given, other in (("node.id", "broker.id"), ("broker.id", "node.id")):
+        if given in static:
+            texts.setdefault(other, static[given])
+    if "listeners" in static and lacks_controller(static):
+        texts["listeners"] = f"{static['listeners']},{CONTROLLER_ENDPOINT}"
+    return texts
 
 
 def filled_in(static: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
     """The texts for what was not set."""
     filled: dict[str, str] = {}
     node_id = static.get("node.id") or static.get("broker.id") or NODE_ID
-    for name in ("node.id", "broker.id"):
-        if name not in static:
-            filled[name] = node_id
+    if "node.id" not in static and "broker.id" not in static:
+        filled["node.id"] = filled["broker.id"] = node_id
     if "process.roles" not in static:
         filled["process.roles"] = PROCESS_ROLES
     if "controller.listener.names" not in static:

@@ -73,10 +73,7 @@ def _refusal(
     if len(partition.committed_metadata or "") > state.settings.offset_metadata_max:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     if check is not None:
-        try:
-            check(topic.name, topic.topic_id, partition.partition_index)
-        except KafkaError as error:
-            return error.code
+        check(topic.name, topic.topic_id, partition.partition_index)  # one that fails fails the whole request
     return ErrorCode.NONE
 
 

@@ -101,9 +101,6 @@ class GroupShard:
         while (action := self.state.timers.due(now_ms)) is not None:
             yield action(now_ms)
 
-    def clock_jumped(self, by_ms: int) -> None:
-        self.state.timers.shift(by_ms)
-
     def _schedule_expiry(self, now_ms: int) -> None:
         interval_ms = self.state.settings.offsets_retention_check_interval_ms
         self.state.timers.schedule(EXPIRY_KEY, now_ms + interval_ms, self._expire)

@@ -1,7 +1,7 @@
 """What a shard has to do when time has passed and nobody asked: one deadline per key, the earliest first.
 
 A deadline that moves back, as every heartbeat makes it, costs one entry in a table; the heap learns of it when the old
-time comes. Times are the driver's milliseconds; when its clock jumps, the driver says so with `shift`.
+time comes. Times are the milliseconds of the driver's clock, which does not jump.
 """
 
 from __future__ import annotations
@@ -65,13 +65,6 @@ class Timers:
                 return timer.action
             self._look_at(key, timer.deadline_ms)
         return None
-
-    def shift(self, by_ms: int) -> None:
-        """The clock was set: what was to happen in a minute still happens in a minute."""
-        self._timers = {key: Timer(timer.deadline_ms + by_ms, timer.action) for key, timer in self._timers.items()}
-        self._heap, self._looks = [], {}
-        for key, timer in self._timers.items():
-            self._look_at(key, timer.deadline_ms)
 
     def _look_at(self, key: Hashable, when_ms: int) -> None:
         self._looks[key] = when_ms

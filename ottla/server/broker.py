@@ -38,6 +38,7 @@ from ottla.wire.primitives import uuid_text
 
 if TYPE_CHECKING:
     from ottla.server.connection import Connection
+    from ottla.server.coordinating import GroupCoordinator
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,7 @@ class Broker:
         self.controller: Controller
         self.quorum: Quorum
         self.producer_ids: ProducerIds
+        self.groups: GroupCoordinator
         self.moves: DirectoryMoves
         self.metrics = Metrics()
         self.flusher = Flusher(self.send_answers, self._storage_failed)
@@ -78,6 +80,8 @@ class Broker:
         # By the bytes that name a partition in a Produce: with the topic's name, and with its id.
         self.quick_partitions: tuple[dict[bytes, Partition], dict[bytes, Partition]] = ({}, {})
         self._staged: dict[Partition, None] = {}
+        # Those whose last write has failed.
+        self._unwritable: set[Partition] = set()
         self._after_pass: list[Callable[[], None]] = []
         self._answered: dict[Connection, None] = {}
 
@@ -141,6 +145,7 @@ class Broker:
                 del self._by_name[topic]
                 self.metrics.forget_topic(topic)
         if found is not None:
+            self._unwritable.discard(found)
             found.resigned()
             self.send_answers()
         return found
@@ -203,8 +208,20 @@ class Broker:
         except Exception:
             log.exception("%s cannot be written", partition)
             partition.commit_error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake")
+        if partition.commit_error is not None or self._unwritable:
+            self._note_writing(partition)
         if partition.must_flush_first:
             self.flush_soon(partition)
+
+    def _note_writing(self, partition: Partition) -> None:
+        """Tell the owner when a log cannot be written, and when it can again; not at every request in between."""
+        if partition.commit_error is None:
+            if partition in self._unwritable:
+                self._unwritable.discard(partition)
+                log.warning("%s can be written again", partition)
+        elif partition not in self._unwritable:
+            self._unwritable.add(partition)
+            log.error("%s cannot be written: %s", partition, partition.commit_error.message)
 
     def send_answers(self) -> None:
         """Send what connections are owed. Whoever completes answers outside of a pass calls this."""

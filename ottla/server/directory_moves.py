@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PIECE_BYTES = 256 * 1024
-PACE_SECONDS_MAX = 1.0
+PACE_SECONDS_MIN, PACE_SECONDS_MAX = 1e-6, 1.0
 # Choices for replicas that may never come.
 CHOICES_MAX = 1000
 
@@ -201,7 +201,7 @@ class DirectoryMoves:
         while True:
             rate = max(1, self._broker.config.replica_alter_log_dirs_io_max_bytes_per_second)
             wait_seconds = self._last_piece_at + self._last_piece_bytes / rate - trio.current_time()
-            if wait_seconds <= 0:
+            if wait_seconds < PACE_SECONDS_MIN:
                 return
             await trio.sleep(min(wait_seconds, PACE_SECONDS_MAX))
 
@@ -227,12 +227,14 @@ class DirectoryMoves:
         copy, original = move.copy, move.partition.log
         if not future_logs.can_follow(copy, original):
             return False
-        if future_logs.is_behind(copy, original):
+        copied_bytes = 0
+        while future_logs.is_behind(copy, original):
             piece = _next_piece(move)
+            copied_bytes += piece.size_bytes
+            if copied_bytes > PIECE_BYTES:
+                return False
             data = piece.file.read_at(piece.position, piece.size_bytes) if piece.file is not None else b""
             future_logs.extend(copy, original, data, self._broker.now_ms())
-        if future_logs.is_behind(copy, original):
-            return False
         future_logs.extend(copy, original, b"", self._broker.now_ms())
         if copy.recovery_point < original.recovery_point:
             copy.flush()  # what was promised to be on the disk is little, and most of it is there

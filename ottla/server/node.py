@@ -42,6 +42,7 @@ from ottla.server.broker import Broker
 from ottla.server.cleaning import Cleaner
 from ottla.server.config_rules import Rules
 from ottla.server.controlling import Controller
+from ottla.server.coordinating import GroupCoordinator
 from ottla.server.descriptors import open_segments_max, raise_limit
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
@@ -210,13 +211,17 @@ class Node:
             for one in self.config.advertised_broker_listeners
         )
 
-    def controller_endpoints(self) -> list[Endpoint]:
+    def controller_listeners(self) -> tuple[ListenerConfig, ...]:
+        """Where this node is reached as a controller."""
         names = {one.name for one in self.config.controller_listeners}
-        return [
-            Endpoint(bound.config.name, bound.config.host or "localhost", bound.port)
+        return tuple(
+            bound.config._replace(host=bound.config.host or "localhost", port=bound.port)
             for bound in self.bound
             if bound.config.name in names
-        ]
+        )
+
+    def controller_endpoints(self) -> list[Endpoint]:
+        return [Endpoint(one.name, one.host, one.port) for one in self.controller_listeners()]
 
 
 class _Running:
@@ -283,7 +288,16 @@ class _Running:
         self._caught_up = _CaughtUp(self.quorum)
         self._snapshots = Snapshots(self.quorum, self.store, config, now_ms)
         self.cleaner = Cleaner(lambda: self.broker.config, directories, now_ms)
-        for follower in (self.replicas, self.controller, self._caught_up, self._snapshots, self.cleaner):
+        self.broker.groups = GroupCoordinator(self.broker, steady_now_ms)
+        followers = (
+            self.replicas,
+            self.broker.groups,
+            self.controller,
+            self._caught_up,
+            self._snapshots,
+            self.cleaner,
+        )
+        for follower in followers:
             self.quorum.follow(follower)
 
     def _settings(self) -> ControllerSettings:
@@ -327,6 +341,8 @@ class _Running:
         for warning in warnings:
             log.warning("%s", warning)
         self.replicas.start(image)
+        self.broker.groups.start(image)
+        await self.registration.register_controller(self._node.controller_listeners())
         await self.registration.register(
             self._node.advertised(), self._directory_ids, self._directories.last_broker_epoch
         )
@@ -336,6 +352,7 @@ class _Running:
             self._snapshots.run,
             self.broker.deadlines.run,
             self.broker.flusher.run,
+            self.broker.groups.run,
             self._assignments.run,
             self.broker.moves.run,
             upkeep.run,
@@ -376,6 +393,7 @@ class _Running:
     async def drain(self) -> None:
         """Take no more; answer what has come, and send that, as far as clients read."""
         self.broker.deadlines.end()
+        self.broker.groups.stop()
         with trio.move_on_after(DRAIN_SECONDS_MAX) as scope:
             async with trio.open_nursery() as nursery:
                 for listener in self._listeners:

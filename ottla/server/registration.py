@@ -1,4 +1,4 @@
-"""The broker makes itself known to the controller, and keeps being heard of.
+"""The node makes itself known to the controller, as a broker and as a controller, and keeps being heard of.
 
 As long as both live in one process this is a call and not a request, but it is Kafka's protocol all the same: a
 registration, an epoch, heartbeats, and records in the metadata log that say so.
@@ -14,14 +14,18 @@ import trio
 
 from ottla.cluster.controller import ControllerState, Result
 from ottla.cluster.controller.heartbeats import fence_broker, fence_stale_broker, heartbeat
-from ottla.cluster.controller.registrations import register_broker
-from ottla.cluster.features import VersionRange
+from ottla.cluster.controller.registrations import register_broker, register_controller
+from ottla.cluster.features import CONTROLLER_REGISTRATION_SINCE, VersionRange
 from ottla.config.broker import BrokerConfig
 from ottla.config.listeners import Listener
 from ottla.server.controlling import Call, Controller
 from ottla.server.quorum import Quorum
 from ottla.wire.errors import KafkaError
-from ottla.wire.messages.controller import BrokerHeartbeatRequest, BrokerRegistrationRequest
+from ottla.wire.messages.controller import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    ControllerRegistrationRequest,
+)
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +84,29 @@ class Registration:
         response = await self._call(run)
         self.broker_epoch = response.broker_epoch
         await self.beat()
+
+    async def register_controller(self, listeners: tuple[Listener, ...]) -> None:
+        """Say where this controller listens and what it supports: clients may ask controllers too (KIP-919)."""
+        if self._quorum.image.metadata_version < CONTROLLER_REGISTRATION_SINCE:
+            return
+        request = ControllerRegistrationRequest(
+            controller_id=self._config.node_id,
+            incarnation_id=secrets.token_bytes(16),
+            zk_migration_ready=False,
+            listeners=[
+                ControllerRegistrationRequest.Listener(
+                    name=one.name, host=one.host, port=one.port, security_protocol=one.protocol
+                )
+                for one in listeners
+            ],
+            features=[
+                ControllerRegistrationRequest.Feature(
+                    name=name, min_supported_version=supported.low, max_supported_version=supported.high
+                )
+                for name, supported in self._features.items()
+            ],
+        )
+        await self._call(lambda state, now_ms: register_controller(state, request))
 
     async def run(self) -> None:
         """Heartbeats, and the controller's look at whose have stopped."""

@@ -21,6 +21,7 @@ SENDFILE_BYTES_MIN = 32 << 10
 BUFFERS_PER_SEND_MAX = 64
 # What is read from files before it can be sent stays in memory if the client does not read: a few hundred clients may.
 READ_BYTES_PER_SEND_MAX = 256 << 10
+MORE_FOLLOWS: int = getattr(socket, "MSG_MORE", 0)  # of Linux
 # What is received at once: several requests of a busy client.
 RECEIVE_BYTES = 512 << 10
 # One connection with a fast reader must not keep all others waiting.
@@ -143,7 +144,12 @@ class SocketTransport:
             bytes_left -= len(piece)
             if len(buffers) == BUFFERS_PER_SEND_MAX:
                 break
-        sent_bytes = left_bytes = self.socket.sendmsg(buffers) if len(buffers) > 1 else self.socket.send(buffers[0])
+        # The client is not to be woken for a header whose records follow at once.
+        flags = MORE_FOLLOWS if len(queue) > len(buffers) else 0
+        if len(buffers) > 1:
+            sent_bytes = left_bytes = self.socket.sendmsg(buffers, (), flags)
+        else:
+            sent_bytes = left_bytes = self.socket.send(buffers[0], flags)
         for buffer in buffers:
             if left_bytes < len(buffer):
                 if left_bytes:

@@ -40,3 +40,8 @@ class LogConfig:
     message_timestamp_before_max_ms: int = LONG_MAX
     message_timestamp_after_max_ms: int = 3600 * 1000
     producer_id_expiration_ms: int = 24 * 3600 * 1000
+
+    @property
+    def roll_ms(self) -> int:
+        """At what age a segment is closed: the active one is not compacted, so the latest time for that counts too."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms

@@ -384,5 +384,5 @@ class Segment:
         """
         jitter_ms = min(config.segment_jitter_ms, config.segment_ms)
         if not jitter_ms:
-            return config.segment_ms
-        return config.segment_ms - zlib.crc32(self.path(LOG_SUFFIX).encode()) % jitter_ms
+            return config.roll_ms
+        return config.roll_ms - zlib.crc32(self.path(LOG_SUFFIX).encode()) % jitter_ms

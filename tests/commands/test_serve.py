@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -69,12 +70,14 @@ def test_a_node_says_where_it_serves_and_stops_on_a_signal(
         os.kill(os.getpid(), number)
 
     monkeypatch.setattr(serve, "announce", announce_and_signal)
+    thresholds = gc.get_threshold()
     assert cli.main(["serve", "--log.dirs", str(tmp_path), *HERE, "--no.such.key", "1"]) == EXIT_OK
     told = capsys.readouterr()
     assert told.out.startswith("ottla: cluster ")
     assert "node 1 serves PLAINTEXT://127.0.0.1:" in told.out
     assert "no.such.key is not a key" in told.err
     assert (tmp_path / ".kafka_cleanshutdown").exists()
+    assert (gc.get_threshold(), gc.get_freeze_count()) == (thresholds, 0)  # as it was before
 
 
 @pytest.mark.parametrize("words", [("--ephemeral",), ("--ottla.ephemeral", "true")])

@@ -428,6 +428,7 @@ TOPIC_OVERRIDES: list[dict[str, str]] = [
     {"internal.segment.bytes": "1000", "leader.replication.throttled.replicas": "*", "preallocate": "TRUE"},
     {"compression.type": "zstd", "compression.zstd.level": "5", "compression.gzip.level": "4"},
     {"compression.type": "lz4", "compression.lz4.level": "2"},
+    {"cleanup.policy": "compact", "max.compaction.lag.ms": "7000", "segment.jitter.ms": "5"},
 ]
 GROUP_OVERRIDES: list[dict[str, str]] = [
     {},
@@ -483,7 +484,7 @@ def test_a_topic_is_described_and_logged_as_kafka_does(
     theirs = kafka.ask("describe", type="TOPIC", name="t", **question)
     assert differences(shown(describe_topic(overrides, config)), theirs) == {}
     values = log_config(overrides, config)
-    names = [name for name in LogConfig.__dataclass_fields__ if name != "producer_id_expiration_ms"]
+    names = [*(name for name in LogConfig.__dataclass_fields__ if name != "producer_id_expiration_ms"), "roll_ms"]
     assert {name: getattr(values, name) for name in names} == kafka.ask("topic", **question)
 
 

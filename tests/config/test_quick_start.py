@@ -57,6 +57,13 @@ def test_listeners_that_are_not_set_stay_kafkas_for_a_broker_alone() -> None:
     assert completed({"process.roles": "broker"}) == {"process.roles": "broker"}
 
 
+@pytest.mark.parametrize("name", ["node.id", "broker.id"])
+def test_a_node_that_is_given_its_id_by_one_name_is_given_it_by_both(name: str) -> None:
+    static = {name: "7", "process.roles": "broker"}
+    assert completed(static) == {"node.id": "7", "broker.id": "7", "process.roles": "broker"}
+    assert not filled_in(static, {}).keys() & {"node.id", "broker.id"}
+
+
 def test_a_log_directory_that_is_set_is_enough() -> None:
     assert "log.dirs" not in filled_in({"log.dir": "/a"}, HOME)
     assert load({"log.dir": "/a"}, HOME).config.log_directories == ("/a",)

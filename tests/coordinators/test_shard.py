@@ -34,12 +34,3 @@ def test_a_loaded_shard_looks_for_what_has_expired() -> None:
     assert world.shard.next_deadline() is None
     world.crash()
     assert world.shard.next_deadline() == START_MS + 600_000
-
-
-def test_a_clock_that_jumps_ends_no_session() -> None:
-    world = ShardWorld()
-    (leader,), generation = world.stable_group(session_timeout_ms=10_000)
-    world.shard.clock_jumped(3_600_000)
-    world.now_ms += 3_600_000
-    world.advance(9_999)
-    assert world.heartbeat(leader, generation) == 0

@@ -97,17 +97,6 @@ def test_an_action_may_schedule_itself() -> None:
     assert runs == [10, 20]
 
 
-def test_a_clock_that_jumps_takes_the_deadlines_along() -> None:
-    timers, done = Timers(), Done()
-    timers.schedule("a", 10, done.action("a"))
-    timers.schedule("b", 5, done.action("b"))
-    timers.cancel("b")
-    timers.shift(1000)
-    assert timers.next_deadline() == 1010
-    assert done.run(timers, 1009) == []
-    assert done.run(timers, 1010) == ["a"]
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_it_does_what_a_plain_table_does(seed: int) -> None:
     luck = random.Random(seed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ from ottla.server.config_rules import Rules
 from ottla.server.connection import Connection
 from ottla.server.context import Context
 from ottla.server.controlling import Controller
+from ottla.server.coordinating import GroupCoordinator
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.handlers import ROUTES
@@ -115,6 +117,7 @@ class WorldBroker(Broker):
                 config = log_config(self.image.config_overrides(ConfigType.TOPIC, topic.name), self.config)
                 log = self.directories.create((topic.name, index), topic.id, config, NOW_MS, is_new=True)
                 self.lead(Partition(topic.name, topic.id, index, log, partition.leader_epoch))
+        self.groups.start(self.image)
 
     def next_producer_id(self) -> int | Pending:
         return self.grant()
@@ -152,6 +155,8 @@ class World:
             supported_features=FEATURES,
         )
         self.broker.state = ControllerState(controller, self.broker.image, now_ms=NOW_MS)
+        uuids = count(1)
+        self.broker.groups = GroupCoordinator(self.broker, lambda: NOW_MS, lambda: f"uuid{next(uuids)}")
         self.assignments = DirectoryAssignments(cast("Controller", None), NODE_ID, lambda: 0)
         self.broker.moves = DirectoryMoves(self.broker, self.assignments)
         producer_ids = iter(range(4000, 5000))

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,12 +28,13 @@ KILLED = -signal.SIGKILL
 class NodeProcess:
     """A process that has been started. `printed` is what it has said so far, on both streams."""
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words: str, inside: Sequence[str] = ()) -> None:
+        """`inside` is a command that runs the command behind it, in some other surroundings."""
         self.printed: list[str] = []
         self._news = threading.Condition()
         self._open_streams = 2
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "ottla", "serve", *words],
+            [*inside, sys.executable, "-m", "ottla", "serve", *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -113,9 +114,9 @@ class NodeProcess:
 
 
 @contextmanager
-def a_process(*words: str) -> Iterator[NodeProcess]:
+def a_process(*words: str, inside: Sequence[str] = ()) -> Iterator[NodeProcess]:
     """`ottla serve` with these words, not waited for."""
-    process = NodeProcess(*words)
+    process = NodeProcess(*words, inside=inside)
     try:
         yield process
     finally:

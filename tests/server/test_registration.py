@@ -7,9 +7,11 @@ import logging
 import pytest
 import trio
 
+from ottla.cluster.features import CONTROLLER_REGISTRATION_SINCE
 from ottla.config.listeners import Listener
 from ottla.server.registration import Registration
 from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.stored.metadata_records import FeatureLevelRecord
 from tests.server.metadata_world import CLUSTER_ID, DIRECTORY_ID, FEATURES, NODE_ID, MetadataWorld, a_quorum
 from tests.server.world import by_test_clock, in_trio, pass_time
 from tests.storage.fake_disk import FakeDisk
@@ -46,6 +48,29 @@ async def test_a_second_life_takes_the_place_of_the_first_at_once() -> None:
         second = (await register(world, last_epoch=first)).broker_epoch
         assert second > first
         assert world.quorum.image.brokers.by_id[NODE_ID].epoch == second
+
+
+@in_trio
+async def test_a_controller_says_where_it_listens_and_what_it_supports() -> None:
+    async with a_quorum(FakeDisk()) as world:
+        protocol = world.config.broker_listeners[0].protocol
+        await registration_of(world).register_controller((Listener("CONTROLLER", "host", 9093, protocol),))
+        controller = world.quorum.image.controllers[NODE_ID]
+        assert [(one.name, one.host, one.port) for one in controller.end_points] == [("CONTROLLER", "host", 9093)]
+        assert {one.name: one.max_supported_version for one in controller.features} == {
+            name: levels.high for name, levels in FEATURES.items()
+        }
+
+
+@in_trio
+async def test_a_controller_of_an_old_cluster_does_not_register() -> None:
+    """There is no record for it below KIP-919's metadata.version, and the node must start all the same."""
+    async with a_quorum(FakeDisk()) as world:
+        old = FeatureLevelRecord(name="metadata.version", feature_level=CONTROLLER_REGISTRATION_SINCE - 1)
+        world.change(old)
+        await world.settle()
+        await registration_of(world).register_controller(())
+        assert world.quorum.image.controllers == {}
 
 
 @in_trio

@@ -15,6 +15,7 @@ from ottla.server import transport as transport_module
 from ottla.server.transport import (
     BUFFERS_PER_SEND_MAX,
     BYTES_PER_TURN_MAX,
+    MORE_FOLLOWS,
     READ_BYTES_PER_SEND_MAX,
     RECEIVE_BYTES,
     SENDFILE_BYTES_MIN,
@@ -92,10 +93,10 @@ def test_many_small_buffers_go_in_few_calls(pair: tuple[socket.socket, socket.so
 
 def test_a_socket_may_take_whole_buffers_and_leave_the_next() -> None:
     class OneBuffer:
-        def sendmsg(self, buffers: list[bytes]) -> int:
+        def sendmsg(self, buffers: list[bytes], extra: tuple[()], flags: int) -> int:
             return len(buffers[0])
 
-        def send(self, buffer: bytes) -> int:
+        def send(self, buffer: bytes, flags: int) -> int:
             raise BlockingIOError
 
     queue: deque[Piece] = deque([b"first", b"second", b"third"])
@@ -199,3 +200,26 @@ def test_memory_to_receive_into_is_used_again_unless_somebody_holds_on_to_it() -
     other[:4] = b"more"
     assert bytes(view) == b"held"
     assert buffer.take() is other
+
+
+def test_a_client_is_not_woken_for_a_header_whose_records_follow(file: OsFile) -> None:
+    sent: list[tuple[bytes, int]] = []
+
+    class Listening:
+        def fileno(self) -> int:
+            raise BlockingIOError  # for what would be a sendfile
+
+        def sendmsg(self, buffers: list[bytes], extra: tuple[()], flags: int) -> int:
+            sent.append((b"".join(buffers), flags))
+            return sum(map(len, buffers))
+
+        def send(self, buffer: bytes, flags: int) -> int:
+            sent.append((buffer, flags))
+            return len(buffer)
+
+    transport = SocketTransport(cast("socket.socket", Listening()))
+    records = FileRange(file, 0, SENDFILE_BYTES_MIN)
+    for queue in ([b"size", b"header", records], [b"alone", records], [b"two", b"more"], [b"one"]):
+        transport.send(deque(queue))
+    assert sent == [(b"sizeheader", MORE_FOLLOWS), (b"alone", MORE_FOLLOWS), (b"twomore", 0), (b"one", 0)]
+    assert getattr(socket, "MSG_MORE", 0) == MORE_FOLLOWS

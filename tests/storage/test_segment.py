@@ -358,6 +358,15 @@ def test_no_jitter_is_no_jitter(segment_ms: int, jitter_ms: int) -> None:
     assert segment.roll_after_ms(config(segment_ms=segment_ms, segment_jitter_ms=jitter_ms)) == segment_ms
 
 
+def test_a_compacted_log_rolls_in_time_for_its_records_to_be_cleaned() -> None:
+    """The active segment is not cleaned: with segment.ms alone, max.compaction.lag.ms could not be kept."""
+    segment = segment_on(FakeDisk())
+    lag: dict[str, Any] = {"segment_ms": 5000, "max_compaction_lag_ms": 1000}
+    assert segment.roll_after_ms(config(**lag)) == 5000
+    assert segment.roll_after_ms(config(compact=True, **lag)) == 1000
+    assert segment.roll_after_ms(config(compact=True, **(lag | {"segment_ms": 500}))) == 500
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -24,7 +24,6 @@ from ottla.config.describe import (
     describe_group,
     describe_topic,
 )
-from ottla.config.values import ConfigType as ValueType
 from ottla.server.context import Context
 from ottla.server.handlers import loggers
 from ottla.server.routes import Route, versions
@@ -38,6 +37,8 @@ from ottla.wire.messages.configs import (
 
 # As many as ten thousand topics have.
 CONFIGS_MAX = 400_000
+# What the level of a logger is, as Kafka tells it.
+NO_TYPE = 0
 
 Asked = DescribeConfigsRequest.DescribeConfigsResource
 Outcome = DescribeConfigsResponse.DescribeConfigsResult
@@ -145,7 +146,7 @@ def _broker(context: Context, name: str) -> Iterable[Described]:
 
 
 def _loggers(context: Context, name: str) -> Iterable[Described]:
-    source, kind = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG, ValueType.STRING
+    source, kind = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG, NO_TYPE
     return [
         Described(logger, level, source, kind, False, False, (), None) for logger, level in loggers.levels().items()
     ]

@@ -217,6 +217,7 @@ public class ConfigHarness {
         answer.put("segment_bytes", log.segmentSize());
         answer.put("segment_ms", log.segmentMs);
         answer.put("segment_jitter_ms", log.segmentJitterMs);
+        answer.put("roll_ms", log.maxSegmentMs());
         answer.put("segment_index_bytes", log.maxIndexSize);
         answer.put("index_interval_bytes", log.indexInterval);
         answer.put("max_message_bytes", log.maxMessageSize());

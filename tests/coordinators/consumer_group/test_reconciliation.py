@@ -194,7 +194,6 @@ def test_kafka_takes_the_same_step() -> None:
             try:
                 ours = member_shown(reconcile(member, next_step))
             except KafkaError as error:
-                assert error.code is ErrorCode.FENCED_MEMBER_EPOCH
-                ours = {"error": "FencedMemberEpochException"}
+                ours = {"error": "FencedMemberEpochException" if error.code is ErrorCode.FENCED_MEMBER_EPOCH else error}
                 theirs.pop("message", None)
             assert ours == theirs, f"seed {seed}: {member} {next_step}"

@@ -108,6 +108,7 @@ def test_logger_levels_are_told_by_kafkas_names(world: World) -> None:
     logging.getLogger("ottla.server.dispatch")
     (result,) = ask(world, (LOGGER, "1"))
     assert {each.config_source for each in result.configs} == {ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG}
+    assert {each.config_type for each in result.configs} == {0}, "a level has no type, as Kafka tells it"
     assert values(result)["root"] in {"DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
     assert "ottla.server.dispatch" in values(result)
 

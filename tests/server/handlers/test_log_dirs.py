@@ -52,23 +52,6 @@ def test_partitions_that_are_asked_for_are_told(world: World) -> None:
     assert found(describe(world, {})) == set()
 
 
-def test_a_log_on_its_way_tells_how_far_it_is_behind(world: World) -> None:
-    world.topic("a")
-    world.append("a", 1, 2, 3)
-    directory = world.broker.directories.directory_of(("a", 0))
-    assert directory is not None
-    world.topic("b", 1)
-    coming = world.broker.directories.directory_of(("b", 0))
-    assert coming is not None
-    directory.future["a", 0] = coming.hosted["b", 0]
-    try:
-        (result,) = [each for each in describe(world, {"a": [0]}) if each.topics]
-        rows = [(each.is_future_key, each.offset_lag) for each in result.topics[0].partitions]
-        assert rows == [(False, 0), (True, 3)]
-    finally:
-        directory.future.clear()
-
-
 def test_a_directory_that_is_offline_says_so_and_nothing_else(world: World) -> None:
     world.topic("a", 2)
     first, second = world.broker.directories.directories
@@ -120,13 +103,31 @@ def test_a_replica_that_is_where_it_is_wanted_is_moved_at_once(world: World, ver
     assert move(world, directory.path, version=version) == [ErrorCode.NONE]
 
 
+def test_a_replica_that_moves_is_told_of_in_both_directories(world: World) -> None:
+    world.topic("a")
+    world.append("a", 1, 2, 3)
+    directory = world.broker.directories.directory_of(("a", 0))
+    assert directory is not None
+    (elsewhere,) = [path for path in world.paths if path != directory.path]
+    assert move(world, elsewhere) == [ErrorCode.NONE]
+    rows = {
+        result.log_dir: (each.is_future_key, each.offset_lag)
+        for result in describe(world, {"a": [0]})
+        for topic in result.topics
+        for each in topic.partitions
+    }
+    assert rows == {directory.path: (False, 0), elsewhere: (True, 3)}
+    assert move(world, directory.path) == [ErrorCode.NONE]
+    assert len([each for each in describe(world, {"a": [0]}) if each.topics]) == 1
+
+
 def test_what_cannot_be_moved_says_why(world: World) -> None:
     world.topic("a")
     directory = world.broker.directories.directory_of(("a", 0))
     assert directory is not None
     (elsewhere,) = [path for path in world.paths if path != directory.path]
     world.broker.directories.dead["/never/there"] = OSError(errno.ENOENT, "no such directory")
-    assert move(world, elsewhere) == [ErrorCode.UNSUPPORTED_VERSION]
+    assert move(world, elsewhere) == [ErrorCode.KAFKA_STORAGE_ERROR], "it could be in the one that is offline"
     assert move(world, directory.path, "missing") == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert move(world, "/never/there") == [ErrorCode.KAFKA_STORAGE_ERROR]
     directory.offline = OSError(errno.EIO, "the disk is gone")

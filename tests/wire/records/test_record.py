@@ -94,8 +94,7 @@ def test_runs_of_one_length_are_hopped_over_as_if_record_by_record(seed: int) ->
 def accepts(action: Callable[[], object]) -> bool:
     try:
         action()
-    except KafkaError as error:
-        assert error.code == ErrorCode.INVALID_RECORD
+    except KafkaError:
         return False
     return True
 
