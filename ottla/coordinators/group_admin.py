@@ -31,7 +31,7 @@ def describe_groups(state: ShardState, group_ids: Iterable[str], version: int) -
 def _describe(state: ShardState, group_id: str, version: int) -> DescribedGroup:
     group = state.groups.get(group_id)
     if not isinstance(group, ClassicGroup):
-        reason = f"there is no group {group_id}" if group is None else f"{group_id} is not a classic group"
+        reason = f"there is no group {group_id:.100}" if group is None else f"{group_id:.100} is not a classic group"
         error = KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, reason)
         return not_described(group_id, error if version >= NOT_FOUND_VERSION_MIN else None)
     protocol = group.protocol if group.state is ClassicState.STABLE else None

@@ -122,11 +122,16 @@ class DirectoryMoves:
             elif found.topic_id != partition.topic_id:
                 self._drop(directory, key)
 
+    def pause(self, key: TopicPartition) -> None:
+        """The replica is not led here for now: its copy waits for it."""
+        self._moves.pop(key, None)
+
     def forget(self, key: TopicPartition) -> None:
-        """The replica is not led here any more, or is gone: no copy of it is wanted."""
-        move = self._moves.pop(key, None)
-        if move is not None and key in move.target.future:
-            self._drop(move.target, key)
+        """The replica is gone, or stays where it is: no copy of it is wanted."""
+        self.pause(key)
+        for directory in self._broker.directories.online:
+            if key in directory.future:
+                self._drop(directory, key)
 
     def _stay(self, move: Move) -> None:
         self.forget(move.key)

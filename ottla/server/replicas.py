@@ -100,7 +100,7 @@ class Replicas:
             self._remove(topic, index)
             return
         if wanted.leader != self._node_id:
-            self._moves.forget((topic.name, index))
+            self._moves.pause((topic.name, index))
             self._broker.resign(topic.name, topic.id, index)
             return
         key = (topic.name, index)

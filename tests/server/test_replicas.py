@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
 import pytest
 import trio
 
+from ottla.cluster.features import METADATA_VERSION_MAX
 from ottla.cluster.image import ConfigType, MetadataImage, MetadataLoader
+from ottla.cluster.image.directory_ids import UNASSIGNED
 from ottla.config.loading import load
 from ottla.config.topic import log_config
 from ottla.server.broker import Broker
@@ -25,11 +27,13 @@ from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.schema import StoredRecord
 from ottla.wire.stored.metadata_records import (
     ConfigRecord,
+    FeatureLevelRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
+from tests.server.world import NOW_MS, batch
 from tests.storage.fake_disk import FakeDisk
 
 NODE_ID = 1
@@ -37,13 +41,16 @@ NAME = "topic"
 TOPIC_ID = b"the id of topic!"
 OTHER_ID = b"another topic id"
 HOME = "/data"
+OTHER_HOME = "/more"
+ONE, TWO = bytes(range(16)), bytes(range(1, 17))
 
 
 class World:
-    def __init__(self, disk: FakeDisk, image: MetadataImage | None = None) -> None:
-        self.config = load({"log.dirs": HOME}, {}).config
+    def __init__(self, disk: FakeDisk, image: MetadataImage | None = None, paths: Sequence[str] = (HOME,)) -> None:
+        self.config = load({"log.dirs": ",".join(paths)}, {}).config
+        ids = iter((ONE, TWO))
         self.directories = LogDirectories.open(
-            disk, [HOME], Identity("cluster", NODE_ID), new_directory_id=lambda: bytes(range(16))
+            disk, paths, Identity("cluster", NODE_ID), new_directory_id=lambda: next(ids)
         )
         # Nothing here starts a task.
         self.broker = Broker(self.config, "cluster", self.directories, (), cast("trio.Nursery", None))
@@ -95,7 +102,14 @@ def world(disk: FakeDisk) -> Iterator[World]:
     world.directories.abandon()
 
 
-def partition(index: int = 0, *, topic_id: bytes = TOPIC_ID, leader: int = NODE_ID, epoch: int = 0) -> PartitionRecord:
+def partition(
+    index: int = 0,
+    *,
+    topic_id: bytes = TOPIC_ID,
+    leader: int = NODE_ID,
+    epoch: int = 0,
+    directories: Sequence[bytes] = (),
+) -> PartitionRecord:
     replicas = sorted({NODE_ID, leader})
     return PartitionRecord(
         partition_id=index,
@@ -107,7 +121,7 @@ def partition(index: int = 0, *, topic_id: bytes = TOPIC_ID, leader: int = NODE_
         leader=leader,
         leader_epoch=epoch,
         partition_epoch=0,
-        directories=[],
+        directories=list(directories),
     )
 
 
@@ -253,3 +267,84 @@ def test_before_the_logs_are_loaded_only_the_image_is_followed(disk: FakeDisk, t
     replicas.start(world.broker.image)
     assert world.code_of() == ErrorCode.NONE
     world.directories.abandon()
+
+
+# Directories
+
+
+@pytest.fixture
+def wide(disk: FakeDisk) -> Iterator[World]:
+    """A broker with two directories."""
+    world = World(disk, paths=(HOME, OTHER_HOME))
+    world.commit(FeatureLevelRecord(name="metadata.version", feature_level=METADATA_VERSION_MAX))
+    yield world
+    world.directories.abandon()
+
+
+def place(world: World, index: int = 0) -> str:
+    directory = world.directories.directory_of((NAME, index))
+    assert directory is not None
+    return directory.path
+
+
+def test_a_replica_is_made_where_the_cluster_says(wide: World) -> None:
+    wide.commit(topic(), partition(0, directories=[TWO]), partition(1, directories=[TWO]))
+    assert (place(wide, 0), place(wide, 1)) == (OTHER_HOME, OTHER_HOME)
+    assert wide.assignments._untold == {}
+
+
+def test_the_controller_is_told_of_a_directory_that_was_chosen_here(wide: World) -> None:
+    wide.commit(topic(), partition(0, directories=[UNASSIGNED]), partition(1, directories=[UNASSIGNED]))
+    assert {place(wide, 0), place(wide, 1)} == {HOME, OTHER_HOME}
+    assert set(wide.assignments._untold.values()) == {ONE, TWO}
+
+
+def test_one_that_somebody_has_chosen_is_taken(wide: World) -> None:
+    home, other = wide.directories.directories
+    for index, directory in enumerate((home, home, other)):
+        with pytest.raises(KafkaError):
+            wide.broker.moves.move((NAME, index), directory)
+    wide.commit(topic(), *[partition(index, directories=[UNASSIGNED]) for index in range(3)])
+    assert [place(wide, index) for index in range(3)] == [HOME, HOME, OTHER_HOME]
+
+
+def test_a_directory_that_is_not_ours_is_no_reason_to_stay_without_a_log(wide: World) -> None:
+    """The disk was replaced, and no other is missing."""
+    wide.commit(topic(), partition(0, directories=[b"another brokers!"]))
+    assert wide.code_of() == ErrorCode.NONE
+    assert list(wide.assignments._untold.values()) == [wide.directories.directories[0].meta.directory_id]
+
+
+def test_a_copy_waits_while_nobody_leads_and_goes_with_its_topic(wide: World) -> None:
+    wide.commit(topic(), partition(0, directories=[ONE]))
+    home, other = wide.directories.directories
+    wide.broker.moves.move((NAME, 0), other)
+    wide.commit(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=-1))
+    assert wide.broker.moves._moves == {}
+    wide.commit(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=NODE_ID))
+    (move,) = wide.broker.moves._moves.values()
+    assert move.partition is wide.broker.partition(NAME, 0)
+    wide.commit(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=-1))
+    wide.commit(RemoveTopicRecord(topic_id=TOPIC_ID))
+    assert (home.hosted, other.future) == ({}, {})
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_copy_whose_original_has_gone_takes_over_if_the_cluster_knows(
+    disk: FakeDisk, wide: World, is_told: bool
+) -> None:
+    """As a broker leaves them that ends between the two renames."""
+    wide.commit(topic(), partition(0, directories=[ONE]))
+    home, other = wide.directories.directories
+    wide.broker.moves.move((NAME, 0), other)
+    copy = other.future[NAME, 0].log
+    copy.append(batch(b"moved"), leader_epoch=0, now_ms=NOW_MS)
+    if is_told:
+        wide.commit(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, directories=[TWO]))
+    home.delete((NAME, 0), "0" * 32, NOW_MS)
+    copy.flush()
+    wide.directories.abandon()
+    again = World(disk, wide.loader.image, paths=(HOME, OTHER_HOME))
+    led = again.broker.partition(NAME, 0)
+    assert (led.log.directory, led.log.end_offset) == (("/more/topic-0", 1) if is_told else ("/data/topic-0", 0))
+    again.directories.abandon()

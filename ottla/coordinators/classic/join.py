@@ -24,6 +24,8 @@ from ottla.wire.messages.classic_groups import JoinGroupRequest, JoinGroupRespon
 MEMBER_ID_REQUIRED_VERSION_MIN = 4
 SKIP_ASSIGNMENT_VERSION_MIN = 9
 OWN_REBALANCE_TIMEOUT_VERSION_MIN = 1
+# As long as a name may be for clients that check it; a longer one would make an id that no answer can hold.
+NAME_LENGTH_MAX = 249
 
 
 def check_join(request: JoinGroupRequest, settings: GroupSettings) -> None:
@@ -135,7 +137,7 @@ class Joining:
             return
         instance_id = request.group_instance_id
         name = join.context.client_id if instance_id is None else instance_id
-        member_id = f"{name}-{self._state.new_uuid()}"
+        member_id = f"{name[:NAME_LENGTH_MAX]}-{self._state.new_uuid()}"
         if instance_id is None:
             if join.context.version >= MEMBER_ID_REQUIRED_VERSION_MIN:
                 group.pending_join.add(member_id)

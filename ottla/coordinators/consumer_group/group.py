@@ -63,8 +63,7 @@ class ConsumerGroup(Group):
     # -- what replay changes ------------------------------------------------------------------------------------------
 
     def put_member(self, member: Member) -> None:
-        self._count(self.members.get(member.member_id), -1)
-        self._release(self.members.get(member.member_id))
+        self._forget(self.members.get(member.member_id))
         self.members[member.member_id] = member
         self._count(member, +1)
         for topic, partition in held_by(member):
@@ -73,12 +72,7 @@ class ConsumerGroup(Group):
             self.static_members[member.instance_id] = member.member_id
 
     def remove_member(self, member_id: str) -> None:
-        member = self.members.pop(member_id)
-        self._count(member, -1)
-        self._release(member)
-        # Its successor may have taken over the instance id before this record came.
-        if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
-            del self.static_members[member.instance_id]
+        self._forget(self.members.pop(member_id))
 
     def put_resolved(self, regex: str, resolved: ResolvedRegex | None) -> None:
         if resolved is None:
@@ -87,9 +81,22 @@ class ConsumerGroup(Group):
             self.resolved[regex] = resolved
         self._wanted_names = None
 
-    def _count(self, member: Member | None, by: int) -> None:
+    def _forget(self, member: Member | None) -> None:
         if member is None:
             return
+        self._count(member, -1)
+        for topic, partition in held_by(member):
+            holders = self._holders.get(topic, {})
+            # A log that was compacted may tell of the next holder first.
+            if holders.get(partition) == member.member_id:
+                del holders[partition]
+                if not holders:
+                    del self._holders[topic]
+        # Another may have taken over the instance id before this record came.
+        if member.instance_id is not None and self.static_members.get(member.instance_id) == member.member_id:
+            del self.static_members[member.instance_id]
+
+    def _count(self, member: Member, by: int) -> None:
         _add(self.subscriptions, member.subscription, by)
         if member.assignor is not None:
             _add(self.assignors, member.assignor, by)
@@ -98,17 +105,6 @@ class ConsumerGroup(Group):
             for name, _ in member.classic.protocols:
                 _add(self.classic_protocols, name, by)
         self._wanted_names = None
-
-    def _release(self, member: Member | None) -> None:
-        if member is None:
-            return
-        for topic, partition in held_by(member):
-            holders = self._holders.get(topic, {})
-            # A log that was compacted may tell of the next holder first.
-            if holders.get(partition) == member.member_id:
-                del holders[partition]
-                if not holders:
-                    del self._holders[topic]
 
     # -- what follows from it -----------------------------------------------------------------------------------------
 

@@ -10,7 +10,14 @@ from typing import Any
 
 from ottla.server.context import Context
 from ottla.server.handlers.authorized_operations import GROUP_OPERATIONS
-from ottla.server.handlers.group_calls import GroupCall, ask_group, ask_groups, by_partition, request_context
+from ottla.server.handlers.group_calls import (
+    GroupCall,
+    ask_group,
+    ask_groups,
+    by_partition,
+    error_text,
+    request_context,
+)
 from ottla.server.routes import Route, versions
 from ottla.wire.errors import KafkaError
 from ottla.wire.messages.consumer_groups import (
@@ -32,7 +39,7 @@ def heartbeat(context: Context, request: ConsumerGroupHeartbeatRequest) -> Any:
 
 def heartbeat_failed(request: ConsumerGroupHeartbeatRequest, error: KafkaError) -> ConsumerGroupHeartbeatResponse:
     return ConsumerGroupHeartbeatResponse(
-        error_code=error.code, error_message=error.message, member_epoch=0, heartbeat_interval_ms=0
+        error_code=error.code, error_message=error_text(error), member_epoch=0, heartbeat_interval_ms=0
     )
 
 
@@ -60,7 +67,7 @@ def describe(context: Context, request: ConsumerGroupDescribeRequest) -> Any:
 def _not_described(group_id: str, error: KafkaError) -> DescribedGroup:
     return DescribedGroup(
         error_code=error.code,
-        error_message=error.message,
+        error_message=error_text(error),
         group_id=group_id,
         group_state="",
         group_epoch=0,

@@ -21,6 +21,12 @@ GroupCall = Callable[[GroupShard, int], Outcome[Any]]
 
 # Kafka writes addresses as Java prints them: a host name that was not looked up, a slash, the address.
 NO_HOST_NAME = "/"
+ERROR_TEXT_LENGTH_MAX = 1_000
+
+
+def error_text(error: KafkaError) -> str:
+    """A message that names things by their own names may be longer than a response can hold."""
+    return error.message[:ERROR_TEXT_LENGTH_MAX]
 
 
 def request_context(context: Context) -> RequestContext:

@@ -59,6 +59,8 @@ class History:
         self.chance = chance
         self.clients: dict[str, Client] = {}
         self.next_topic = 6
+        # A member keeps its instance id: in Kafka, one that changes it leaves the old one pointing nowhere.
+        self.instances = {id_: chance.choice([None, None, "instance-x", "instance-y"]) for id_ in MEMBER_IDS}
         # One for all who name one: which of two Kafka prefers when as many want the one as the other is an accident.
         self.assignor = chance.choice(["uniform", "range"])
 
@@ -72,10 +74,9 @@ class History:
 
     def join(self) -> None:
         member_id = self.chance.choice(MEMBER_IDS)
-        instance_id = f"instance-{self.chance.choice('xyz')}" if self.chance.random() < 0.3 else None
         client = self.clients.get(member_id)
         if client is None or self.chance.random() < 0.2:
-            client = Client(member_id, instance_id)
+            client = Client(member_id, self.instances[member_id])
         client.epoch = 0
         client.owned = {}
         names, regex = self.subscription()
