@@ -19,6 +19,7 @@ from ottla.wire.messages.offsets_lookup import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
+from ottla.wire.records import iter_batches
 
 TOPIC, BROKER = 2, 4
 # Where a value is said to come from: a topic, a broker, all brokers. The rest is a file or a default.
@@ -143,8 +144,19 @@ def epoch_end(connection: RawConnection, topic: str, index: int, epoch: int) -> 
 
 
 def fetched(connection: RawConnection, topic: str, index: int) -> bytes:
-    """All that a partition holds; these are small."""
-    start_offset, _ = offset(connection, topic, index, EARLIEST)
+    """All that a partition holds."""
+    position, _ = offset(connection, topic, index, EARLIEST)
+    end_offset, _ = offset(connection, topic, index, LATEST)
+    data = b""
+    while position < end_offset:
+        piece = fetched_from(connection, topic, index, position)
+        assert piece, (topic, index, position, end_offset)
+        *_, last = iter_batches(piece)
+        data, position = data + piece, last.next_offset
+    return data
+
+
+def fetched_from(connection: RawConnection, topic: str, index: int, start_offset: int) -> bytes:
     asked = FetchRequest.FetchPartition(partition=index, fetch_offset=start_offset, partition_max_bytes=BYTES_MAX)
     request = FetchRequest(
         max_wait_ms=0,

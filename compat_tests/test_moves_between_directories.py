@@ -30,7 +30,7 @@ from tests.server.node_process import a_process
 pytestmark = pytest.mark.jvm
 
 MOVING, CHOSEN = "moving", "chosen"
-RECORD_COUNT, RECORD_BYTES = 40, 50_000
+RECORD_COUNT, RECORD_BYTES = 200, 5_000
 PACE = "replica.alter.log.dirs.io.max.bytes.per.second"
 SLOW, FAST = "10000", str(2**62)
 SECONDS_MAX = 60
@@ -70,7 +70,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     node = KafkaNode(root, {"log.dirs": ",".join(paths)}, is_standalone=True)
     node.format()
     with node.running(), RawConnection(HOST, node.port) as kafka:
-        kafka_topics.create(node.bootstrap, {MOVING: {"segment.bytes": "1048576"}})
+        kafka_topics.create(node.bootstrap, {MOVING: {}})
         produce(kafka)
         before = node_state.fetched(kafka, MOVING, 0)
         (here,) = (one.path for one in lies(kafka))
@@ -113,7 +113,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 def produce(connection: RawConnection) -> None:
     for number in range(RECORD_COUNT):
         builder = BatchBuilder()
-        builder.append(b"%d" % number, bytes([number]) * RECORD_BYTES, timestamp=1_700_000_000_000)
+        builder.append(b"%d" % number, bytes([number % 256]) * RECORD_BYTES, timestamp=1_700_000_000_000)
         part = ProduceRequest.PartitionProduceData(index=0, records=bytes(builder.build()))
         topic = ProduceRequest.TopicProduceData(name=MOVING, partition_data=[part])
         request = ProduceRequest(acks=-1, timeout_ms=SECONDS_MAX * 1000, topic_data=[topic])

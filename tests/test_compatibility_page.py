@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ottla.server.handlers import ROUTES
 from ottla.wire.catalog import messages
 from tools import compatibility
 
@@ -14,7 +15,8 @@ def test_the_page_is_current() -> None:
 
 
 def test_every_message_has_one_row() -> None:
-    rows = [line.split("|")[1].split()[-1] for line in compatibility.page().splitlines() if line.startswith("| ")]
+    compared = compatibility.page().partition("## What the codecs were compared with")[2]
+    rows = [line.split("|")[1].split()[-1] for line in compared.splitlines() if line.startswith("| ")]
     assert sorted(name for name in rows if name != "message") == sorted(messages())
 
 
@@ -24,3 +26,9 @@ def test_every_message_has_one_row() -> None:
 )
 def test_versions_are_shown_as_ranges(known: list[int], text: str) -> None:
     assert compatibility.cell(known, range(4)) == text
+
+
+def test_every_route_has_one_row() -> None:
+    served = compatibility.page().partition("## What the codecs were compared with")[0]
+    rows = [line.split("|")[1].split()[0] for line in served.splitlines() if line.startswith("| ")]
+    assert [row for row in rows if row != "API"] == [str(key) for key in sorted(int(route.key) for route in ROUTES)]

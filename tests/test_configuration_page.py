@@ -27,3 +27,10 @@ def test_every_row_has_as_many_cells_as_the_head() -> None:
     lines = [line.replace("\\|", "") for line in configuration.page().splitlines() if line.startswith("| `")]
     lines = [line for line in lines if line.count("|") != 4]  # those of the introduction
     assert {line.count("|") for line in lines} == {7}
+
+
+def test_a_key_that_nobody_reads_says_so() -> None:
+    rows = {line.split("`")[1]: line for line in configuration.page().splitlines() if line.startswith("| `")}
+    assert "*No effect.*" in rows["remote.log.storage.system.enable"]
+    for read in ("log.dirs", "log.retention.hours", "retention.ms", "compression.type", "num.partitions"):
+        assert "*No effect.*" not in rows[read], read

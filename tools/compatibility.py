@@ -1,4 +1,4 @@
-"""Write docs/compatibility.md: for every message and version, which codecs our bytes were compared with.
+"""Write docs/compatibility.md: which APIs the broker serves, and with which codecs each message was compared.
 
 `python -m tools.compatibility` writes the page. It is computed from the declarations and from the functions that the
 tests themselves ask what to compare, so it cannot claim more than they do; a test keeps the file current.
@@ -12,6 +12,8 @@ from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
+from ottla.server.handlers import ROUTES
+from ottla.server.routes import Route, Versions
 from ottla.wire.catalog import messages
 from ottla.wire.schema import Message, Request, Response
 from tests import jvm
@@ -30,6 +32,14 @@ INTRODUCTION = """\
 # Compatibility of the wire
 
 Written by `tools/compatibility.py`; do not edit.
+
+## What a broker serves
+
+From the route table, which ApiVersions and dispatch go by as well. {served} of the {keys} APIs of Kafka {clients} have a
+handler. Versions that Kafka has and this table has not are answered with UNSUPPORTED_VERSION.
+
+{routes}
+## What the codecs were compared with
 
 Every message below is declared in `ottla/wire/messages/` or `ottla/wire/stored/`. {messages} messages have
 {versions} message-versions, and each of these was compared; the tests that do so run in the gate and skip nothing.
@@ -50,6 +60,11 @@ it refuses others; kafka-python about ApiVersions responses without an error, si
 
 In the tables, `=` means that all our versions were compared, a range that those were, and `-` that the codec does not
 know the message. "Kafka" names the release whose classes judged all of them.
+"""
+
+SERVED_HEAD = """\
+| API | served versions | of |
+|---|---|---|
 """
 
 HEAD = """\
@@ -85,7 +100,19 @@ def introduction(declared: list[type[Message]]) -> str:
         kafka_python=pinned("kafka-python"),
         kio_versions=kio_versions,
         kafka_python_versions=kafka_python_versions,
+        served=len(ROUTES),
+        keys=len({message.api_key for message in declared if issubclass(message, Request)}),
+        routes=SERVED_HEAD + "".join(served_row(route) for route in sorted(ROUTES, key=lambda route: route.key)),
     )
+
+
+def served_row(route: Route) -> str:
+    name = route.request.__name__.removesuffix("Request")
+    return f"| {int(route.key)} {name} | {range_text(route.versions)} | {route.request.versions} |\n"
+
+
+def range_text(versions: Versions) -> str:
+    return str(versions.low) if versions.low == versions.high else f"{versions.low}-{versions.high}"
 
 
 def title(module: str) -> str:

@@ -17,6 +17,7 @@ from ottla.config.declared.own import OwnKeys
 from ottla.config.declared.topic import TopicConfigKeys
 from ottla.config.keys import REQUIRED, Key, KeySet
 from ottla.config.values import DOUBLE_MAX, INT_MAX, LONG_MAX, ConfigType
+from tools.effective_keys import KEY_SETS, effective
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 
@@ -30,8 +31,8 @@ A node takes a `server.properties` as Apache Kafka 4.3 does: the same keys, defa
 `ottla/config/declared/`, and `tests/config/test_against_kafka.py` compares each with Kafka's own classes. {own} keys
 are Ottla's own.
 
-Every key is known, checked and described; one whose feature is not here yet (TLS and SASL, consumer groups,
-transactions, replication, quotas, tiered storage) changes nothing so far.
+Every key is known, checked and described. {idle} of them say that they have *no effect*: nothing in the package reads
+them, because their feature is not here yet or needs no such knob.
 
 **Setting a key.** In the file, or on the command line as `--KEY VALUE` or `--KEY=VALUE`, which comes before the file.
 A key that nobody knows is a warning; a wrong value is an error that says what is allowed. While a node runs, keys are
@@ -83,6 +84,7 @@ def introduction() -> str:
         group=len(GroupConfigKeys.keys),
         client_metrics=len(ClientMetricsKeys.keys),
         own=own,
+        idle=sum(name not in effective() for keys in KEY_SETS for name in keys.keys),
     )
 
 
@@ -110,7 +112,7 @@ def default(key: Key[Any]) -> str:
 
 
 def doc(key: Key[Any]) -> str:
-    notes = [key.doc]
+    notes = [key.doc] if key.name in effective() else [key.doc, "*No effect.*"]
     if key.synonyms:
         notes.append("Where it is not set: " + ", ".join(f"`{synonym}`" for synonym in key.synonyms) + ".")
     return " ".join(notes)

@@ -37,6 +37,8 @@ make_venv() {
     "$venv/bin/python" tools/requirements.py dev >"$venv/requirements.txt"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$venv/requirements.txt"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+    # As an installation would: without it every start compiles the package where nobody may write bytecode.
+    "$venv/bin/python" -m compileall -q ottla
 }
 
 find_jvm() {

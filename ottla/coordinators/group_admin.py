@@ -45,14 +45,14 @@ def _describe(state: ShardState, group_id: str, version: int) -> DescribedGroup:
 
 
 def _describe_member(member: Member, protocol: str | None) -> DescribedMember:
-    """While there is no generation that all know, there is nothing to say about it."""
+    """While there is no generation that all know, there is no protocol; what a member has is told all the same."""
     return DescribedMember(
         member_id=member.member_id,
         group_instance_id=member.instance_id,
         client_id=member.client_id,
         client_host=member.client_host,
         member_metadata=b"" if protocol is None else member.metadata(protocol),
-        member_assignment=b"" if protocol is None else member.assignment,
+        member_assignment=member.assignment,
     )
 
 

@@ -166,7 +166,7 @@ class GroupCoordinator:
             self._woken = trio.Event()
             while self._to_load:
                 await self._load(self._to_load.popleft())
-            self._advance()
+            self.advance()
             self._broker.end_pass()
             deadlines = (shard.shard.next_deadline() for shard in self._shards.values() if shard.is_loaded)
             self._next_ms = min((deadline for deadline in deadlines if deadline is not None), default=math.inf)
@@ -174,7 +174,8 @@ class GroupCoordinator:
                 await self._woken.wait()
             await trio.lowlevel.checkpoint()  # a deadline that is due gives nobody else a turn
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
+        """Do what is due by now."""
         for shard in list(self._shards.values()):
             if not shard.is_loaded:
                 continue

@@ -140,6 +140,7 @@ public class ShardHarness {
                 throw new IllegalArgumentException(question.toString());
         }
         tasks.run();
+        advance(0);
         answer.put("records", new ArrayList<>(written));
         answer.put("answers", completed());
         return answer;
