@@ -9,7 +9,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help serve test test-fast soak bench lint format clean jvm
+.PHONY: help serve test test-fast soak bench lint format clean jvm kcat
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -17,7 +17,7 @@ help: ## say what can be made
 serve: $(INSTALLED) ## start a broker
 	@$(RUN) -m ottla serve
 
-test: $(INSTALLED) jvm ## everything the gate runs
+test: $(INSTALLED) jvm kcat ## everything the gate runs
 	@$(RUN) tools/run_parts.py gate
 
 test-fast: $(INSTALLED) ## the inner loop: lint and unit tests, below two minutes
@@ -26,8 +26,9 @@ test-fast: $(INSTALLED) ## the inner loop: lint and unit tests, below two minute
 soak: $(INSTALLED) jvm ## what takes longer than the gate may; record the result in docs/measurements.md
 	@$(RUN) tools/run_parts.py soak
 
-bench: $(INSTALLED) ## measure, side by side with others
+bench: $(INSTALLED) jvm ## measure, side by side with others; twenty minutes
 	@$(RUN) -m bench.wire
+	@$(RUN) -m bench.broker
 
 lint: $(INSTALLED) ## ruff and mypy
 	@$(RUN) tools/run_parts.py lint
@@ -46,3 +47,6 @@ $(INSTALLED): pyproject.toml tools/requirements.py tools/setup.sh
 
 jvm:
 	@bash tools/setup.sh jvm
+
+kcat:
+	@bash tools/setup.sh kcat

@@ -35,8 +35,8 @@ Written by `tools/compatibility.py`; do not edit.
 
 ## What a broker serves
 
-From the route table, which ApiVersions and dispatch go by as well. {served} of the {keys} APIs of Kafka {clients} have a
-handler. Versions that Kafka has and this table has not are answered with UNSUPPORTED_VERSION.
+From the route table, which ApiVersions and dispatch go by as well. {served} of the {keys} APIs of Kafka {clients} have
+a handler. Versions that Kafka has and this table has not are answered with UNSUPPORTED_VERSION.
 
 {routes}
 ## What the codecs were compared with

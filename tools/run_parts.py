@@ -73,7 +73,15 @@ WIRE = Part(
 )
 COMPAT_WIRE = Part("wire-kafka", 4, (tests(JAVA, "tests/wire", "-n2", "--dist=loadfile"),), needs=JVM)
 STORAGE = Part("storage", 6, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
-STORAGE_KAFKA = Part("storage-kafka", 6, (tests(JAVA, "compat_tests", "tests/storage"),), needs=JVM)
+# Each of them runs on Ottla and on Apache Kafka. kcat is not needed: without it, its tests are skipped and named.
+CLIENT_TESTS = ("compat_tests/clients", "compat_tests/java_clients", "compat_tests/kafka_tools")
+STORAGE_KAFKA = Part(
+    "storage-kafka",
+    6,
+    (tests(JAVA, "compat_tests", "tests/storage", *(f"--ignore={path}" for path in CLIENT_TESTS)),),
+    needs=JVM,
+)
+CLIENTS = Part("clients", 8, (tests("not soak", *CLIENT_TESTS),), needs=JVM)
 BROKER = Part("broker", 8, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
 BROKER_KAFKA = Part(
     "broker-kafka",
@@ -86,7 +94,7 @@ WIRE_FAST = Part("wire", 1, (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal"
 SOAK = Part("soak", 120, (tests("soak", "tests", "-n2", "--hypothesis-profile=soak"),), needs=JVM)
 
 PARTS = {
-    "gate": (LINT, PROJECT, WIRE, COMPAT_WIRE, STORAGE, STORAGE_KAFKA, BROKER, BROKER_KAFKA, PACKAGING),
+    "gate": (LINT, PROJECT, WIRE, COMPAT_WIRE, STORAGE, STORAGE_KAFKA, BROKER, BROKER_KAFKA, CLIENTS, PACKAGING),
     "fast": (LINT, PROJECT, WIRE_FAST),
     "soak": (SOAK,),
     "lint": (LINT,),

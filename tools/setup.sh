@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Make a machine ready: `setup.sh python VENV` builds the virtual environment, `setup.sh jvm` looks for Java and Maven.
+# Make a machine ready: `setup.sh python VENV` builds the virtual environment, `setup.sh jvm` looks for Java and Maven,
+# `setup.sh kcat` for kcat.
 #
 # A missing tool is installed from Debian's packages where we are root and apt-get exists. Otherwise `python` fails and
-# names what is missing; `jvm` only says so, because tools/run_parts.py decides what a missing tool means.
+# names what is missing; the others only say so: tools/run_parts.py and the tests decide what a missing tool means.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -49,8 +50,13 @@ find_jvm() {
     command -v mvn >/dev/null || apt_install maven || echo "setup: no mvn (Debian: maven)" >&2
 }
 
+find_kcat() {
+    command -v kcat >/dev/null || apt_install kcat || echo "setup: no kcat, its tests will not run (Debian: kcat)" >&2
+}
+
 case "${1:-}" in
     python) make_venv "${2:?the directory of the virtual environment}" ;;
     jvm) find_jvm ;;
-    *) echo "usage: setup.sh python VENV | jvm" >&2; exit 2 ;;
+    kcat) find_kcat ;;
+    *) echo "usage: setup.sh python VENV | jvm | kcat" >&2; exit 2 ;;
 esac

@@ -77,15 +77,13 @@ class JavaProduce(Transfer):
 
 
 class JavaConsume(Transfer):
-    """Four fifths are read, several times: at the end of the topic the next pass would wait behind a parked Fetch."""
-
     def prepare(self, lab: Lab, broker: Broker) -> None:
         lab.topic(broker, self.topic, self.partitions)
         file = lab.payload_file(self.record_bytes)
         lab.java.produce(broker.bootstrap, self.topic, file, lab.count(self.record_count), codec=self.codec)
 
     def measure(self, lab: Lab, broker: Broker, share: float) -> Sample:
-        count = lab.count(self.record_count) * 4 // 5
+        count = lab.count(self.record_count)
         passes = max(1, int(self.passes * share))
 
         def work() -> float:

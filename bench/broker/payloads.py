@@ -1,7 +1,8 @@
 """Records to send: lines of a made-up access log, the same in every run.
 
-They compress about as well as such lines do: words repeat, numbers and identifiers do not. Files hold one payload a
-line, for tools that read them so.
+They compress about as well as such lines do: words repeat, numbers and identifiers do not. Their sizes lie around the
+one that is asked for, as sizes do: a broker that is fast with records of one size alone gains nothing. Files hold one
+payload a line, for tools that read them so.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ def payload(luck: random.Random, size_bytes: int) -> bytes:
 
 
 def payloads(size_bytes: int) -> list[bytes]:
-    """Different ones, enough that a batch does not repeat itself."""
+    """Different ones, enough that a batch does not repeat itself, of this size on average."""
     luck = random.Random(SEED)
-    return [payload(luck, size_bytes) for _ in range(max(100, FILE_BYTES // size_bytes))]
+    spread = size_bytes // 4
+    sizes = [size_bytes + luck.randint(-spread, spread) for _ in range(max(100, FILE_BYTES // size_bytes))]
+    return [payload(luck, size) for size in sizes]
 
 
 def payload_file(directory: Path, size_bytes: int) -> Path:

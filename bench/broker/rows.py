@@ -22,9 +22,10 @@ from bench.broker.loads import (
 )
 
 KB = 1024
-# Records that a run sends: two to four seconds of Kafka's time here. And how often a reader reads them.
+# Records that a run sends, and that a run reads, how often: two to four seconds of Kafka's time on two cores.
 RECORD_COUNTS = {100: 600_000, KB: 150_000, 10 * KB: 15_000}
-PASSES = {100: 12, KB: 16, 10 * KB: 12}
+READ_COUNTS = {100: 2_000_000, KB: 400_000, 10 * KB: 40_000}
+PASSES = 4
 LIBRDKAFKA_RECORD_COUNTS = {100: 1_000_000, KB: 400_000}
 RATE_GOALS = {100: 1.2, KB: 1.5, 10 * KB: 1.8}
 NAMES = {100: "100 B", KB: "1 KB", 10 * KB: "10 KB"}
@@ -53,16 +54,16 @@ def java_rows() -> Iterator[Row]:
                 figures = transfer_figures(RATE_GOALS[size], PRODUCE_CPU_MAX)
                 yield JavaProduce(name, figures, size, count, acks=acks, codec=codec)
     for codec in ("none", "lz4"):
-        for size, count in RECORD_COUNTS.items():
+        for size, count in READ_COUNTS.items():
             figures = transfer_figures(RATE_GOALS[size], CONSUME_CPU_MAX)
-            yield JavaConsume(f"consume {NAMES[size]}, {codec}", figures, size, count, codec=codec, passes=PASSES[size])
+            yield JavaConsume(f"consume {NAMES[size]}, {codec}", figures, size, count, codec=codec, passes=PASSES)
 
 
 def partition_rows() -> Iterator[Row]:
     count = RECORD_COUNTS[KB]
     producing, consuming = (transfer_figures(None, limit) for limit in (PRODUCE_CPU_MAX, CONSUME_CPU_MAX))
     yield JavaProduce("produce 1 KB, 100 partitions", producing, KB, count, partitions=100)
-    yield JavaConsume("consume 1 KB, 100 partitions", consuming, KB, count, partitions=100, passes=PASSES[KB])
+    yield JavaConsume("consume 1 KB, 100 partitions", consuming, KB, READ_COUNTS[KB], partitions=100, passes=PASSES)
     yield JavaProduce("produce 1 KB, 2000 partitions", producing, KB, count, partitions=2000)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-import time
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
@@ -20,7 +19,8 @@ from compat_tests.clients.aiokafka_face import Aiokafka, AiokafkaAdmin
 from compat_tests.clients.confluent_face import Confluent, ConfluentAdmin
 from compat_tests.clients.kafka_python_face import KafkaPython, KafkaPythonAdmin
 from compat_tests.clients.kcat_face import Kcat
-from compat_tests.clients.records import SECONDS_MAX, AdminFace, Face
+from compat_tests.clients.records import AdminFace, Face
+from compat_tests.clients.waiting import eventually
 from compat_tests.side_by_side import KafkaSide, OttlaSide, Side, held_port
 
 SIDES = {"ottla": OttlaSide, "kafka": KafkaSide}
@@ -81,10 +81,7 @@ def make_topic(admin: ConfluentAdmin, new_name: Iterator[str]) -> MakeTopic:
 
 
 def wait_until_known(admin: ConfluentAdmin, topic: str) -> None:
-    """Kafka answers before its broker has heard of the topic."""
-    deadline = time.monotonic() + SECONDS_MAX
-    while topic not in admin.topics():
-        assert time.monotonic() < deadline, f"{topic} does not appear"
+    eventually(lambda: topic in admin.topics(), expected=True)
 
 
 def face_for(name: str, broker: Side) -> Face:

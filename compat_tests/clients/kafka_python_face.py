@@ -175,7 +175,9 @@ class KafkaPythonAdmin:
         with refusals():
             described = self.client.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
         entries = described["topic"][topic]
-        return {key: entry["value"] for key, entry in entries.items() if entry["config_source"] == "DYNAMIC_TOPIC_CONFIG"}
+        return {
+            key: entry["value"] for key, entry in entries.items() if entry["config_source"] == "DYNAMIC_TOPIC_CONFIG"
+        }
 
     def delete_records(self, topic: str, partition: int, before_offset: int) -> int:
         place = kafka.TopicPartition(topic, partition)

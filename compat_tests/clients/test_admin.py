@@ -9,6 +9,7 @@ import pytest
 from compat_tests.clients.confluent_face import Confluent, ConfluentAdmin
 from compat_tests.clients.conftest import MakeTopic, wait_until_known
 from compat_tests.clients.records import AdminFace, Refused, Sent
+from compat_tests.clients.waiting import eventually
 from compat_tests.kafka_process import CLUSTER_ID, NODE_ID
 from compat_tests.side_by_side import Side
 from ottla.wire.errors import ErrorCode
@@ -30,14 +31,13 @@ def test_a_topic_is_made_as_asked_listed_and_deleted(
     wait_until_known(admin, topic)
     assert topic in admin_face.topics()
     assert admin_face.replicas(topic) == {number: [NODE_ID] for number in range(4)}
-    assert admin_face.configs(topic) == {"retention.ms": "1234567", "cleanup.policy": "compact,delete"}
+    configs = {"retention.ms": "1234567", "cleanup.policy": "compact,delete"}
+    eventually(lambda: admin_face.configs(topic), configs)
     admin_face.delete_topic(topic)
     assert refusal(lambda: admin_face.delete_topic(topic)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_replicas_go_where_they_are_told(
-    admin_face: AdminFace, admin: ConfluentAdmin, new_name: Iterator[str]
-) -> None:
+def test_replicas_go_where_they_are_told(admin_face: AdminFace, admin: ConfluentAdmin, new_name: Iterator[str]) -> None:
     topic = next(new_name)
     admin_face.create_topic(topic, assignments=[[NODE_ID], [NODE_ID], [NODE_ID]])
     wait_until_known(admin, topic)
@@ -99,7 +99,7 @@ def test_a_topic_grows_and_never_shrinks(
     confluent.produce(topic, [Sent(b"after", partition=4)])
     found = confluent.read(topic, {1: 0, 4: 0}, 2)
     assert [(record.partition, record.value) for record in found] == [(1, b"before"), (4, b"after")]
-    assert sorted(admin_face.replicas(topic)) == [0, 1, 2, 3, 4]
+    eventually(lambda: sorted(admin_face.replicas(topic)), [0, 1, 2, 3, 4])
     refusals = {
         "fewer": refusal(lambda: admin_face.create_partitions(topic, 3)),
         "as many": refusal(lambda: admin_face.create_partitions(topic, 5)),

@@ -84,9 +84,7 @@ async def sent(producer: aiokafka_package.AIOKafkaProducer, topic: str) -> list[
     return [await producer.send(topic, value, partition=0) for value in MEANWHILE]
 
 
-async def offsets(
-    producer: aiokafka_package.AIOKafkaProducer, futures: list[asyncio.Future[Any]]
-) -> list[int]:
+async def offsets(producer: aiokafka_package.AIOKafkaProducer, futures: list[asyncio.Future[Any]]) -> list[int]:
     try:
         return [told.offset for told in await asyncio.wait_for(asyncio.gather(*futures), 2 * SECONDS_MAX)]
     finally:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import confluent_kafka
 import pytest
@@ -15,15 +14,14 @@ from compat_tests.clients.conftest import AUTO_CREATED_PARTITIONS, MakeTopic, wa
 from compat_tests.clients.kafka_python_face import KafkaPython, refusals
 from compat_tests.clients.kcat_face import Kcat, KcatFailed
 from compat_tests.clients.records import SECONDS_MAX, Face, Producing, Refused, Sent
+from compat_tests.clients.waiting import eventually
 from ottla.wire.errors import ErrorCode
 
 MANY_PARTITIONS = 200
 MANY_TOPICS = 100
 
 
-def test_a_topic_comes_to_be_when_it_is_written_to(
-    face: Face, admin: ConfluentAdmin, new_name: Iterator[str]
-) -> None:
+def test_a_topic_comes_to_be_when_it_is_written_to(face: Face, admin: ConfluentAdmin, new_name: Iterator[str]) -> None:
     topic = next(new_name)
     face.produce(topic, [Sent(b"first")])
     assert [record.value for record in face.read(topic, {0: 0}, 1)] == [b"first"]
@@ -67,19 +65,13 @@ def test_many_topics_in_one_request(admin: ConfluentAdmin, confluent: Confluent,
         assert confluent.produce(topic, [Sent(b"x")]) == [0]
     for future in admin.client.delete_topics(topics).values():
         result(future)
-    wait_until(lambda: not set(topics) & admin.topics())
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS_MAX
-    while not is_so():
-        assert time.monotonic() < deadline, "it does not come to be"
+    eventually(lambda: set(topics) & admin.topics(), set())
 
 
 def made_anew(admin: ConfluentAdmin, topic: str) -> None:
     """Delete a topic and make it again: the same name, another topic."""
     admin.delete_topic(topic)
-    wait_until(lambda: topic not in admin.topics())
+    eventually(lambda: topic in admin.topics(), expected=False)
     admin.create_topic(topic)
     wait_until_known(admin, topic)
 

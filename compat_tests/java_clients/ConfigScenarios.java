@@ -70,7 +70,7 @@ final class ConfigScenarios {
                 return false;
             }
             return switch (operation.opType()) {
-                case SET -> isSet && value.equals(entry.value());
+                case SET -> isSet && (entry.isSensitive() || value.equals(entry.value()));
                 case DELETE -> !isSet;
                 case APPEND -> isSet && List.of(entry.value().split(",")).contains(value);
                 case SUBTRACT -> isSet && !List.of(entry.value().split(",")).contains(value);

@@ -23,6 +23,7 @@ GROUP_ID_NOT_FOUND_VERSION_MIN = 9
 VALUE_VERSION_EXPIRING = 1
 VALUE_VERSION = 4
 NO_RETENTION = -1
+INT64_MAX = 2**63 - 1
 
 RequestTopic = OffsetCommitRequest.OffsetCommitRequestTopic
 RequestPartition = OffsetCommitRequest.OffsetCommitRequestPartition
@@ -53,7 +54,7 @@ def commit(
             version=context.version,
         )
     retention_ms = request.retention_time_ms
-    expires_ms = None if retention_ms == NO_RETENTION else now_ms + retention_ms
+    expires_ms = None if retention_ms == NO_RETENTION else min(now_ms + retention_ms, INT64_MAX)
     records: list[Record] = []
     topics = []
     for topic in request.topics:

@@ -12,11 +12,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import trio
 
-import ottla
 from ottla.server import cleaning_child
 from ottla.server.cleaning_child import LENGTH, Failure, Order
 from ottla.storage.cleaner.job import CleanedGroup, CleaningResult
@@ -122,5 +122,5 @@ class Messages:
 
 def _import_path() -> str:
     """So that the child finds this very package, wherever it was started from."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(ottla.__file__)))
-    return os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    root = Path(cleaning_child.__file__).resolve().parents[len(cleaning_child.__name__.split(".")) - 1]
+    return os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))

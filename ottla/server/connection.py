@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
@@ -188,16 +189,12 @@ class Connection:
         return count > 0
 
     async def _wait_readable(self) -> None:
-        try:
+        with suppress(trio.ClosedResourceError):  # closed, or finishing: the caller looks
             await trio.lowlevel.wait_readable(self._transport.socket)
-        except trio.ClosedResourceError:
-            pass  # closed, or finishing: the caller looks
 
     async def _wait_writable(self) -> None:
-        try:
+        with suppress(trio.ClosedResourceError):
             await trio.lowlevel.wait_writable(self._transport.socket)
-        except trio.ClosedResourceError:
-            pass
 
     def handle_pass(self) -> None:
         """Handle every whole request that has come and whose turn it is, then send what is ready."""

@@ -4,8 +4,9 @@
 (`listener.name.NAME.KEY`); `max.connections.per.ip` counts a host's connections on all listeners. Besides, connections
 never take the last descriptors of the process, or logs could not be opened any more (KAFKA-2614).
 
-Controllers' listeners, and where clients have another one that of brokers among themselves, are not bound by the limits
-of the broker: if one too many comes there, the longest idle connection of another listener has to go (KIP-402, KIP-612).
+Controllers' listeners, and where clients have another one that of brokers among themselves, are not bound by the
+limits of the broker: if one too many comes there, the longest idle connection of another listener has to go (KIP-402,
+KIP-612).
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class GroupCoordinator:
     def start(self, image: MetadataImage) -> None:
         """Logs are loaded, and partitions led."""
         self._is_started = True
-        self._topics = ImageTopics(image)
+        self._topics_changed(image, [])
         self._lead(image)
 
     def committed(self, change: Change) -> None:

@@ -46,12 +46,10 @@ from ottla.server.coordinating import GroupCoordinator
 from ottla.server.descriptors import open_segments_max, raise_limit
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
-from ottla.server.exposition import pieces
 from ottla.server.formatting import bootstrap_records, format_metadata, found_cluster_id
-from ottla.server.gauges import cleaner_families, families
 from ottla.server.handlers import ROUTES
-from ottla.server.http_status import open_status
 from ottla.server.listener import Listener, listen
+from ottla.server.load_report import LoadReport
 from ottla.server.metadata_store import MetadataStore
 from ottla.server.producer_ids import ProducerIds
 from ottla.server.quorum import Quorum
@@ -61,7 +59,6 @@ from ottla.server.snapshotting import Snapshots, latest_image
 from ottla.server.steady_clock import steady_clock
 from ottla.server.upkeep import Upkeep
 from ottla.storage.directory_identity import Identity, LogDirectoryError
-from ottla.storage.directory_loading import LoadProgress
 from ottla.storage.files import Disk, OsDisk
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directories import LogDirectories
@@ -73,15 +70,12 @@ log = logging.getLogger(__name__)
 
 # What this node can serve. A feature that is not here stays at level 0.
 FEATURES = {METADATA_VERSION: VersionRange(7, METADATA_VERSION_MAX), KRAFT_VERSION: VersionRange(0, 1)}
+# How long a node that stops waits for clients to take their answers.
+DRAIN_SECONDS_MAX = 5.0
 
 
 class StartError(Exception):
     """Why a node cannot start, in a sentence for its owner."""
-
-
-REPORT_SECONDS = 1.0
-# How long a node that stops waits for clients to take their answers.
-DRAIN_SECONDS_MAX = 5.0
 
 
 class Bound(NamedTuple):
@@ -237,40 +231,9 @@ class _Running:
         self._listeners: list[Listener] = []
         # What this node is known to support: what it serves, and what it finds (see _keep_features).
         self._features = dict(FEATURES)
-        static_voters = voters_of(config.controller_quorum_voters)
         self._directory_ids = [one.meta.directory_id or b"" for one in directories.directories]
-        format_metadata(
-            disk,
-            config.log_directories,
-            config.metadata_directory,
-            FEATURES,
-            node_id=config.node_id,
-            directory_id=home.meta.directory_id or b"",
-            endpoints=node.controller_endpoints(),
-            now_ms=now_ms(),
-            is_static=bool(static_voters),
-        )
-        self.store = MetadataStore(
-            disk,
-            config.metadata_directory,
-            now_ms(),
-            segment_bytes=config.internal_metadata_log_segment_bytes or config.metadata_log_segment_bytes,
-            segment_ms=config.metadata_log_segment_ms,
-        )
-        raft_config = RaftConfig(
-            cluster_id=node.cluster_id,
-            node_id=config.node_id,
-            directory_id=home.meta.directory_id or b"",
-            listener=config.controller_listener_names[0],
-            endpoints={one.listener: VoterEndpoint(one.host, one.port) for one in node.controller_endpoints()},
-            static_voters=VoterSet.static(
-                {one.node_id: VoterEndpoint(one.host, one.port) for one in static_voters.values()},
-                config.controller_listener_names[0],
-            ),
-            append_linger_ms=0,
-        )
         steady_now_ms = steady_clock()
-        self.quorum = Quorum(self.store, raft_config, random.Random(), steady_now_ms, latest_image(self.store))
+        self.quorum = self._open_quorum(home, steady_now_ms)
         self.controller = Controller(
             self.quorum, self._settings(), bootstrap_records(disk, config.metadata_directory), steady_now_ms
         )
@@ -299,6 +262,42 @@ class _Running:
         )
         for follower in followers:
             self.quorum.follow(follower)
+
+    def _open_quorum(self, home: LogDirectory, steady_now_ms: Callable[[], int]) -> Quorum:
+        """The metadata log, made if it is not there."""
+        node, config, disk = self._node, self._config, self._node.disk
+        static_voters = voters_of(config.controller_quorum_voters)
+        format_metadata(
+            disk,
+            config.log_directories,
+            config.metadata_directory,
+            FEATURES,
+            node_id=config.node_id,
+            directory_id=home.meta.directory_id or b"",
+            endpoints=node.controller_endpoints(),
+            now_ms=now_ms(),
+            is_static=bool(static_voters),
+        )
+        self.store = MetadataStore(
+            disk,
+            config.metadata_directory,
+            now_ms(),
+            segment_bytes=config.internal_metadata_log_segment_bytes or config.metadata_log_segment_bytes,
+            segment_ms=config.metadata_log_segment_ms,
+        )
+        listener = config.controller_listener_names[0]
+        raft_config = RaftConfig(
+            cluster_id=node.cluster_id,
+            node_id=config.node_id,
+            directory_id=home.meta.directory_id or b"",
+            listener=listener,
+            endpoints={one.listener: VoterEndpoint(one.host, one.port) for one in node.controller_endpoints()},
+            static_voters=VoterSet.static(
+                {one.node_id: VoterEndpoint(one.host, one.port) for one in static_voters.values()}, listener
+            ),
+            append_linger_ms=0,
+        )
+        return Quorum(self.store, raft_config, random.Random(), steady_now_ms, latest_image(self.store))
 
     def _settings(self) -> ControllerSettings:
         config = self._config
@@ -355,6 +354,7 @@ class _Running:
             self.broker.groups.run,
             self._assignments.run,
             self.broker.moves.run,
+            self.replicas.making.run,
             upkeep.run,
             *([self.cleaner.run] if self._config.log_cleaner_enable else []),
         ):
@@ -373,6 +373,13 @@ class _Running:
 
     def _open_status(self) -> None:
         """Metrics, liveness and readiness over HTTP, if they are wanted; before anything takes time."""
+        if self._config.ottla_metrics_port < 0:
+            return
+        # Most nodes start without, and faster.
+        from ottla.server.exposition import pieces
+        from ottla.server.gauges import cleaner_families, families
+        from ottla.server.http_status import open_status
+
         started_seconds = time.time()
         status = open_status(
             self._config,
@@ -413,31 +420,6 @@ class _Running:
             log.error("the metadata log cannot be closed: %s", error)
         if not self._directories.close(self.registration.broker_epoch):
             log.warning("this was no clean stop: logs will be recovered at the next start")
-
-
-class LoadReport:
-    """Tells a person how far the recovery of logs has come, when it takes long: a line a second at most."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._told_at = clock()
-
-    def __call__(self, progress: LoadProgress) -> None:
-        now = self._clock()
-        recovery = progress.recovery
-        if recovery is None or now - self._told_at < REPORT_SECONDS:
-            return
-        self._told_at = now
-        log.info(
-            "recovering %s, log %d of %d: segment %d of %d, %d of %d MB",
-            recovery.directory,
-            progress.log_number,
-            progress.log_count,
-            recovery.segment_number,
-            recovery.segment_count,
-            recovery.bytes_done >> 20,
-            recovery.bytes_count >> 20,
-        )
 
 
 class _CaughtUp:

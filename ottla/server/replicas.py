@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ottla.cluster.features import DIRECTORY_ASSIGNMENT_SINCE
 from ottla.cluster.image import ALL_BROKERS, Change, ConfigType, MetadataImage, Topic
@@ -22,6 +22,7 @@ from ottla.server.broker import Broker
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.partition import Partition
+from ottla.server.replica_making import ReplicaMaking
 from ottla.storage import future_logs
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -30,6 +31,9 @@ from ottla.storage.offset_checkpoint import TopicPartition
 from ottla.wire.errors import KafkaError
 
 log = logging.getLogger(__name__)
+
+# So many replicas of one change are made before anybody hears of it; the rest takes its time.
+MADE_AT_ONCE_MAX = 64
 
 ConfigOf = Callable[[MetadataImage, str], LogConfig]
 
@@ -52,6 +56,7 @@ class Replicas:
         self._config_of = config_of
         self._moves = moves
         self._assignments = assignments
+        self.making = ReplicaMaking(directories, self._wanted_in, self._make_prepared)
         self._static_config = broker.config
         self._is_started = False
 
@@ -63,14 +68,17 @@ class Replicas:
         if "configs" in change.delta.changed_parts:
             self.reconfigure(image)
         topics = change.delta.topics
-        for topic in topics.removed.values():
-            for index in topic.partitions:
-                self._remove(topic, index)
+        self._remove([(topic, index) for topic in topics.removed.values() for index in topic.partitions])
+        new_count = 0
         for topic_id, touched in topics.touched.items():
             changed = image.topics.by_id.get(topic_id)
-            if changed is not None:
-                for index in touched:
-                    is_new = change.delta.image.topics.partition_by_id(topic_id, index) is None
+            for index in () if changed is None else touched:
+                assert changed is not None
+                is_new = change.delta.image.topics.partition_by_id(topic_id, index) is None
+                new_count += is_new
+                if (changed.name, index) in self.making or (is_new and new_count > MADE_AT_ONCE_MAX):
+                    self.making.soon((changed.name, index), topic_id)
+                else:
                     self._follow(image, changed, index, is_new=is_new)
 
     def stray_id(self, image: MetadataImage, key: TopicPartition, topic_id: bytes | None) -> str | None:
@@ -94,10 +102,33 @@ class Replicas:
 
     def reached(self, offset: int) -> None: ...
 
-    def _follow(self, image: MetadataImage, topic: Topic, index: int, *, is_new: bool) -> None:
+    def _wanted_in(self, key: TopicPartition, topic_id: bytes) -> bytes | None:
+        """For a replica that was to be made later. LookupError: it is not wanted any more, or is here."""
+        topic = self._broker.image.topics.by_id[topic_id]
+        wanted = topic.partitions[key[1]]
+        if wanted.leader != self._node_id or self._directories.directory_of(key) is not None:
+            self._follow(self._broker.image, topic, key[1], is_new=True)
+            raise LookupError(key)
+        return self._wanted_directory(key, wanted)
+
+    def _make_prepared(self, key: TopicPartition, directory_id: bytes) -> None:
+        """Its directory is there by now. Where it is not wanted any more, it goes the way of a deleted one."""
+        image = self._broker.image
+        topic = image.topics.by_name.get(key[0])
+        if topic is not None and key[1] in topic.partitions:
+            self._follow(image, topic, key[1], is_new=True, prepared_in=directory_id)
+            return
+        for directory in self._directories.online:
+            if directory.meta.directory_id == directory_id and key not in directory.hosted:
+                directory.create(key, secrets.token_bytes(16), LogConfig(), self._broker.now_ms(), is_prepared=True)
+                directory.delete(key, secrets.token_hex(16), self._broker.now_ms())
+
+    def _follow(
+        self, image: MetadataImage, topic: Topic, index: int, *, is_new: bool, prepared_in: bytes | None = None
+    ) -> None:
         wanted = topic.partitions.get(index)
         if wanted is None or self._node_id not in wanted.replicas:
-            self._remove(topic, index)
+            self._remove([(topic, index)])
             return
         if wanted.leader != self._node_id:
             self._moves.pause((topic.name, index))
@@ -112,7 +143,8 @@ class Replicas:
                 self._config_of(image, topic.name),
                 self._broker.now_ms(),
                 is_new=is_new,
-                directory_id=self._wanted_directory(key, wanted),
+                directory_id=self._wanted_directory(key, wanted) if prepared_in is None else prepared_in,
+                is_prepared=prepared_in is not None,
             )
         except KafkaError as error:
             log.error("%s-%d cannot be led here: %s", topic.name, index, error.message)
@@ -155,17 +187,21 @@ class Replicas:
         self._broker.lead(partition)
         self._moves.resume(partition)
 
-    def _remove(self, topic: Topic, index: int) -> None:
-        key = (topic.name, index)
-        self._moves.forget(key)
-        self._broker.resign(topic.name, topic.id, index)
-        directory = self._directories.directory_of(key)
-        if directory is None or directory.hosted[key].topic_id != topic.id:
-            return
+    def _remove(self, replicas: Iterable[tuple[Topic, int]]) -> None:
+        unique_ids: dict[TopicPartition, str] = {}
+        for topic, index in replicas:
+            key = (topic.name, index)
+            self._moves.forget(key)
+            self._broker.resign(topic.name, topic.id, index)
+            directory = self._directories.directory_of(key)
+            if directory is not None and directory.hosted[key].topic_id == topic.id:
+                unique_ids[key] = secrets.token_hex(16)
         try:
-            self._directories.delete(key, secrets.token_hex(16), self._broker.now_ms())
+            self._directories.delete_all(unique_ids, self._broker.now_ms())
         except KafkaError as error:
-            log.error("%s-%d cannot be deleted: %s", topic.name, index, error.message)
+            (name, index), *others = unique_ids
+            more = f" and {len(others)} others" if others else ""
+            log.error("%s-%d%s cannot be deleted: %s", name, index, more, error.message)
 
     def reconfigure(self, image: MetadataImage) -> None:
         """Configurations have changed: the broker and every log get what holds for them now."""

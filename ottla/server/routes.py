@@ -26,7 +26,7 @@ class Route(NamedTuple):
     `handler(context, request)` returns the response, a Pending, or None where no answer is due. `on_error` makes the
     response that says the whole request failed. `advertised` differs from `versions` for Produce alone. `quick` is
     tried first, where there is one: it answers requests of the usual shape out of their bytes, and returns whether it
-    has.
+    has. What is not told is answered to those who ask all the same.
     """
 
     request: type[Request]
@@ -35,6 +35,7 @@ class Route(NamedTuple):
     on_error: Callable[[Any, KafkaError], Any]
     advertised: Versions | None = None
     quick: Callable[[Any, Any, Frame, int, int, int], bool] | None = None
+    is_told: bool = True
 
     @property
     def key(self) -> ApiKey:

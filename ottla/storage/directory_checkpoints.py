@@ -70,9 +70,9 @@ class DirectoryCheckpoints:
             if stored.get(key, 0) > offset or name in self._doubted:
                 self.write(name, {other: min(at, offset) if other == key else at for other, at in stored.items()})
 
-    def forget(self, key: TopicPartition) -> None:
-        """Let no file say anything of a partition: it is gone, or about to be made."""
+    def forget(self, *keys: TopicPartition) -> None:
+        """Let no file say anything of partitions: they are gone, or about to be made."""
         for name in NAMES:
             stored = self._stored[name]
-            if key in stored or name in self._doubted:
-                self.write(name, {other: at for other, at in stored.items() if other != key})
+            if name in self._doubted or any(key in stored for key in keys):
+                self.write(name, {other: at for other, at in stored.items() if other not in keys})

@@ -8,7 +8,7 @@ full one loses data. `logs` is what requests look into.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ottla.storage.clean_shutdown import NO_BROKER_EPOCH
 from ottla.storage.directory_identity import Identity, LogDirectoryError
@@ -155,11 +155,12 @@ class LogDirectories:
         *,
         is_new: bool,
         directory_id: bytes | None = None,
+        is_prepared: bool = False,
     ) -> Log:
         """The log of a partition: the one that is there, or a new one, in the directory asked for or the emptiest.
 
         `is_new` says that the cluster has only now placed it here. If not, it may have data in a directory that is
-        offline, and is not made anew.
+        offline, and is not made anew. `is_prepared` says that the directory asked for has been prepared for it.
         """
         directory = self.directory_of(key)
         if directory is not None:
@@ -174,7 +175,7 @@ class LogDirectories:
             if directory_id is not None and place.meta.directory_id != directory_id:
                 continue
             try:
-                log = self.logs[key] = place.create(key, topic_id, config, now_ms)
+                log = self.logs[key] = place.create(key, topic_id, config, now_ms, is_prepared=is_prepared)
             except KafkaError:
                 if disk_holds(place, key):
                     raise  # in two places, it would be in the way of the next start
@@ -188,6 +189,15 @@ class LogDirectories:
         if directory is not None:
             directory.delete(key, unique_id, now_ms)
             del self.logs[key]
+
+    def delete_all(self, unique_ids: Mapping[TopicPartition, str], now_ms: int) -> None:
+        """Take partitions out of service for good that are here."""
+        for directory in self.directories:
+            here = {key: unique_id for key, unique_id in unique_ids.items() if key in directory.hosted}
+            if here:
+                directory.delete_all(here, now_ms)
+                for key in here:
+                    del self.logs[key]
 
     def set_aside(self, key: TopicPartition, unique_id: str) -> None:
         """Take a partition out of service that should not be here, if it is, and keep its files."""

@@ -109,8 +109,13 @@ class LogDirectory:
 
     # Partitions
 
-    def create(self, key: TopicPartition, topic_id: bytes, config: LogConfig, now_ms: int) -> Log:
-        """Make a partition that is not there; its directory and its topic's id are durable before it takes data."""
+    def create(
+        self, key: TopicPartition, topic_id: bytes, config: LogConfig, now_ms: int, *, is_prepared: bool = False
+    ) -> Log:
+        """Make a partition that is not there; its directory and its topic's id are durable before it takes data.
+
+        `is_prepared` says that `prepare` has seen to that.
+        """
         self.check_online()
         assert self.is_loaded, self.path
         assert key not in self.hosted, key
@@ -120,9 +125,8 @@ class LogDirectory:
         try:
             # What an earlier partition of this name left in the checkpoints must not be taken for this one's.
             self.checkpoints.forget(key)
-            self.disk.make_directory(directory)
-            write_topic_id(self.disk, directory, topic_id)
-            self.disk.sync_directory(self.path)
+            if not is_prepared:
+                prepare(self.disk, self.path, {key: topic_id})
             log = open_log(self.disk, self.open_files, directory, config, was_clean=not was_there, now_ms=now_ms)
         except OSError as error:
             if not was_there:
@@ -145,29 +149,35 @@ class LogDirectory:
 
     def delete(self, key: TopicPartition, unique_id: str, now_ms: int) -> None:
         """Take a partition out of service for good. Its files go after `file.delete.delay.ms`."""
-        log = self.hosted[key].log
-        path = self._rename(key, deleted_name(*key, unique_id))
-        self.removals.add_directory(now_ms + log.config.file_delete_delay_ms, path)
+        self.delete_all({key: unique_id}, now_ms)
+
+    def delete_all(self, unique_ids: Mapping[TopicPartition, str], now_ms: int) -> None:
+        """The same for several, which are synced together."""
+        due_ms = {key: now_ms + self.hosted[key].log.config.file_delete_delay_ms for key in unique_ids}
+        paths = self._rename({key: deleted_name(*key, unique_id) for key, unique_id in unique_ids.items()})
+        for key, path in paths.items():
+            self.removals.add_directory(due_ms[key], path)
 
     def set_aside(self, key: TopicPartition, unique_id: str) -> None:
         """Take a partition out of service that should not be here, and leave its files to a person (`-stray`)."""
-        self.strays.append(self._rename(key, stray_name(*key, unique_id)))
+        self.strays.extend(self._rename({key: stray_name(*key, unique_id)}).values())
 
-    def _rename(self, key: TopicPartition, name: str) -> str:
+    def _rename(self, names: Mapping[TopicPartition, str]) -> dict[TopicPartition, str]:
         self.check_online()
-        log = self.hosted[key].log
-        self.before_cut(log)
-        path = os.path.join(self.path, name)
+        paths = {key: os.path.join(self.path, name) for key, name in names.items()}
         try:
-            self.disk.rename(log.directory, path)
-            self._forget(key, self.hosted)
+            for key, path in paths.items():
+                log = self.hosted[key].log
+                self.before_cut(log)
+                self.disk.rename(log.directory, path)
+                self._forget(key, self.hosted)
             self.disk.sync_directory(self.path)
-            self.checkpoints.forget(key)
+            self.checkpoints.forget(*paths)
         except OSError as error:
             # A full disk must not keep anybody from deleting. The checkpoints can wait: `create` sees to them again.
-            if key in self.hosted or error.errno not in FULL_DISK:
+            if error.errno not in FULL_DISK or any(key in self.hosted for key in paths):
                 self.failed(error)
-        return path
+        return paths
 
     def out_of_service(self, key: TopicPartition, logs: dict[TopicPartition, HostedLog]) -> None:
         """The directory of a log, or of one on its way, has been renamed: nobody may use it any more."""
@@ -289,6 +299,15 @@ class LogDirectory:
         self.hosted.clear()
         self.future.clear()
         self._lock.release()
+
+
+def prepare(disk: Disk, path: str, topic_ids: Mapping[TopicPartition, bytes]) -> None:
+    """Make the directories of partitions with their topics' ids, durably. May run in another thread."""
+    for key, topic_id in topic_ids.items():
+        directory = os.path.join(path, current_name(*key))
+        disk.make_directory(directory)
+        write_topic_id(disk, directory, topic_id)
+    disk.sync_directory(path)
 
 
 def leave_line(open_files: OpenFiles, log: Log) -> None:

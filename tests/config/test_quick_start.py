@@ -27,7 +27,8 @@ def test_with_nothing_set_a_node_is_broker_and_controller() -> None:
 def test_what_is_filled_in_counts_as_a_default() -> None:
     config = load({"broker.id": "7"}, HOME).config
     assert config.node_id == 7
-    assert not config.is_set(BrokerConfig.node_id)
+    assert not config.is_set(BrokerConfig.log_dirs)
+    assert config.is_set(BrokerConfig.node_id)
     assert config.is_set(BrokerConfig.broker_id)
     sources = {entry.name: (entry.value, entry.source) for entry in describe_broker(config)}
     assert sources["log.dirs"] == ("/h/.local/share/ottla/node-7", ConfigSource.DEFAULT_CONFIG)

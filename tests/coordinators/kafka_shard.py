@@ -22,7 +22,7 @@ from ottla.coordinators.settings import GroupSettings
 from ottla.coordinators.shard import GroupShard
 from ottla.coordinators.stored_form import decode, encode
 from ottla.coordinators.topics_view import FixedTopics, TopicInfo
-from ottla.wire.errors import KafkaError
+from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.classic_groups import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 from ottla.wire.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from ottla.wire.messages.group_admin import DescribeGroupsRequest, DescribeGroupsResponse
@@ -55,6 +55,10 @@ def _close(process: Popen[str]) -> None:
     process.wait(timeout=60)
 
 
+class AnotherLeader(Exception):
+    """The leader of a classic group is gone, and the next one is whoever Kafka's hash map names first: no comparing."""
+
+
 class Pair:
     """Both shards. `story` tells what happened, for whoever reads a failure."""
 
@@ -66,6 +70,7 @@ class Pair:
         settings: GroupSettings,
         times_of: TimesOf | None = None,
         group_configs: Mapping[str, Mapping[str, str]] | None = None,
+        seed: int = 0,
     ) -> None:
         self.kafka = kafka
         self.version = 1
@@ -80,7 +85,12 @@ class Pair:
         self.written: list[Any] = []
         for _ in self.shard.loaded(self.now_ms):
             raise AssertionError("an empty log loads to nothing")
-        asked = {"config": {**STATIC, **config}, "group_configs": group_configs or {}, "now_ms": self.now_ms}
+        asked: dict[str, Any] = {
+            "config": {**STATIC, **config},
+            "group_configs": group_configs or {},
+            "now_ms": self.now_ms,
+        }
+        asked["seed"] = seed
         self._kafka("new", topics=_topics(topics), version=self.version, **asked)
 
     def _kafka(self, question: str, **details: Any) -> Any:
@@ -109,8 +119,26 @@ class Pair:
         except KafkaError as error:
             response = error
         self._settle()
+        if api in PARKED:
+            response = self._refused_or_parked(theirs, response, token)
         self._compare(theirs, before)
         return self._compare_response(theirs, response, request, version)
+
+    def _refused_or_parked(self, theirs: Any, response: Any, token: str) -> Any:
+        """A refusal may be raised or answered: that it is the same is what counts. It is an error here."""
+        api, version = self.apis[token]
+        answer = theirs["answers"].get(token)
+        code = 0 if answer is None else PARKED[api].decode(base64.b64decode(answer), version).error_code
+        if code and code != ErrorCode.MEMBER_ID_REQUIRED:
+            theirs["error"] = code
+            del theirs["answers"][token]
+        if response is not None and not isinstance(response, KafkaError):
+            self.answers[token], response = response, None
+        ours = self.answers.get(token)
+        if ours is not None and ours.error_code not in (0, ErrorCode.MEMBER_ID_REQUIRED):
+            del self.answers[token]
+            return KafkaError(ErrorCode.of(ours.error_code))
+        return response
 
     def advance(self, ms: int) -> None:
         self.story.append(f"{ms} ms pass")
@@ -148,6 +176,21 @@ class Pair:
             "classic description", _plain(classic_ours, 6), _decoded(DescribeGroupsResponse, theirs["response"], 6)
         )
 
+    def compare_reloaded(self) -> None:
+        """Whoever loads the log knows what we know."""
+        loaded = GroupShard(self.shard.state.settings, self.shard.state.topics, lambda: "")
+        for offset, record in enumerate(self.log):
+            loaded.replay(record, offset)
+        for group_id, group in self.shard.state.groups.items():
+            if isinstance(group, ConsumerGroup):
+                known, told = vars(group).copy(), vars(loaded.state.groups[group_id]).copy()
+                for volatile in ("refresh", "_wanted_names"):
+                    del known[volatile], told[volatile]
+                self._same("what the log tells and what we know", told, known)
+        modern = {id_ for id_, group in self.shard.state.groups.items() if isinstance(group, ConsumerGroup)}
+        told_modern = {id_ for id_, group in loaded.state.groups.items() if isinstance(group, ConsumerGroup)}
+        self._same("groups", modern, told_modern)
+
     # Our driver
 
     def _do(self, outcome: Outcome[Any]) -> Any:
@@ -176,6 +219,7 @@ class Pair:
         written = [record for record in written if not self._is_accident(record)]
         self._adopt_leader(written)
         self._same("records", sorted(map(_record, self.written)), sorted(map(_record, written)))
+        self._check_leaders(theirs, before)
         answered = {}
         for token, response in theirs["answers"].items():
             api, version = self.apis[token]
@@ -186,6 +230,17 @@ class Pair:
             if token not in before
         }
         self._same("answers", ours, answered)
+
+    def _check_leaders(self, theirs: Any, before: set[str]) -> None:
+        joined = [
+            JoinGroupResponse.decode(base64.b64decode(response), self.apis[token][1])
+            for token, response in theirs["answers"].items()
+            if self.apis[token][0] == "JoinGroup"
+        ]
+        ours = [response for token, response in self.answers.items() if token not in before]
+        leaders = {response.leader for response in ours if isinstance(response, JoinGroupResponse)}
+        if leaders != {response.leader for response in joined} and len(joined) > 1:
+            raise AnotherLeader
 
     def _adopt_leader(self, written: list[Any]) -> None:
         """A group that becomes a classic one is led by whoever Kafka's hash map names first: then by the same here."""
@@ -212,7 +267,8 @@ class Pair:
         epoch = record.value.member_epoch
         if member is None or member.assigned or (member.epoch, record.value.previous_member_epoch) != (epoch, epoch):
             return False
-        self.shard.replay(record, len(self.log))
+        self.log.append(record)
+        self.shard.replay(record, len(self.log) - 1)
         return True
 
     def _compare_response(self, theirs: Any, response: Any, request: Request, version: int) -> Any:

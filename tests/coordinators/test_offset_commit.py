@@ -105,6 +105,13 @@ def test_an_old_client_brings_its_own_retention() -> None:
     assert (world.log[0].version, value.expire_timestamp) == (VALUE_VERSION_EXPIRING, START_MS + 1000)
 
 
+def test_a_retention_without_end_has_none() -> None:
+    world = ShardWorld()
+    assert world.commit_offset(7, retention_ms=2**63 - 1, version=4) == ErrorCode.NONE
+    world.advance(10**12)
+    assert world.fetch_offset().committed_offset == 7
+
+
 def test_a_commit_is_answered_when_it_is_committed() -> None:
     world = ShardWorld()
     world.holds_commits = True

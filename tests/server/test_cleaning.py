@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from tests.server.world import NOW_MS, TOPIC, World, a_world, by_test_clock, pas
 KEY = (TOPIC, 0)
 COMPACTED: dict[str, Any] = {"compact": True, "delete": False, "segment_bytes": 400, "min_cleanable_dirty_ratio": 0.1}
 BACKOFF_SECONDS = 15
+SECONDS_MAX = 60
 
 
 class FakeRewriting:
@@ -128,7 +130,9 @@ def checkpoint(world: World) -> int | None:
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Worker threads take their time; the clock of the test stands still meanwhile."""
+    deadline = time.monotonic() + SECONDS_MAX
     while not is_so():
+        assert time.monotonic() < deadline, "it will never be so"
         await trio.testing.wait_all_tasks_blocked()
 
 

@@ -6,6 +6,7 @@ import errno
 import os
 import pickle
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,13 +60,39 @@ def test_groups_are_told_as_they_are_finished_and_the_result_last(tmp_path: Path
     assert len(logs) > 1
 
 
-def test_it_ends_when_its_broker_is_gone_even_while_it_waits(tmp_path: Path) -> None:
+def test_it_ends_when_its_broker_is_gone(tmp_path: Path) -> None:
     log = dirty_log(tmp_path / "t-0")
     with a_child() as child:
         assert child.stdin is not None
         child.stdin.write(packed(order_for(log, bytes_per_second=0.001)))
         child.stdin.close()  # all pipes of a process that was killed are closed
         assert child.wait(SECONDS_MAX) == 1
+
+
+WAITING = "import sys; from ottla.server.cleaning_child import Broker; print(flush=True); Broker(0, 1).wait(1e9)"
+
+
+def test_it_ends_with_its_broker_even_while_it_waits() -> None:
+    command = (sys.executable, "-c", WAITING)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            child.stdout.readline()
+            child.stdin.close()
+            assert child.wait(SECONDS_MAX) == 1
+        finally:
+            child.kill()
+
+
+def test_a_wait_ends_in_time(tmp_path: Path) -> None:
+    source, sink = os.pipe()
+    try:
+        Broker(source, sink).wait(0.001)
+        assert not Broker(source, sink).is_gone()
+    finally:
+        os.close(source)
+        os.close(sink)
 
 
 def test_it_ends_without_an_order(tmp_path: Path) -> None:

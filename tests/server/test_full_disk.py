@@ -40,7 +40,18 @@ pytestmark = [
 
 @contextmanager
 def on_a_small_disk(directory: Path, *words: str) -> Iterator[NodeProcess]:
-    inside = ("unshare", "--mount", "--propagation", "private", "sh", "-c", MOUNT, "sh", str(DISK_BYTES), str(directory))
+    inside = (
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        MOUNT,
+        "sh",
+        str(DISK_BYTES),
+        str(directory),
+    )
     place = ("--log.dirs", str(directory / "logs"), "--listeners", "PLAINTEXT://127.0.0.1:0")
     with a_process(*place, *words, inside=inside) as node:
         node.line(ANNOUNCEMENT)

@@ -22,13 +22,11 @@ from ottla.cluster.features import METADATA_VERSION_MAX, VersionRange, default_l
 from ottla.config.broker import BrokerConfig
 from ottla.config.loading import load
 from ottla.server import node as node_module
-from ottla.server.node import LoadReport, Node, StartError, own_host_name, serve
+from ottla.server.node import Node, StartError, own_host_name, serve
 from ottla.server.quorum import QuorumFailed
 from ottla.storage.clean_shutdown import FILE_NAME as CLEAN_MARKER
 from ottla.storage.directory_identity import LogDirectoryError
-from ottla.storage.directory_loading import LoadProgress
 from ottla.storage.files import OsDisk
-from ottla.storage.log_loading import Progress
 from ottla.storage.meta_properties import read_meta_properties
 from ottla.wire.errors import KafkaError
 from ottla.wire.messages.api_versions import ApiVersionsRequest
@@ -283,18 +281,6 @@ def test_a_name_that_nobody_can_find_is_not_advertised(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     assert own_host_name() == "localhost"
-
-
-def test_a_long_recovery_is_told_once_a_second(caplog: pytest.LogCaptureFixture) -> None:
-    times = iter([0.0, 0.5, 1.5, 1.6, 3.0])
-    report = LoadReport(lambda: next(times))
-    progress = LoadProgress("data", 2, 9, Progress("data/t-0", 3, 4, 5 << 20, 6 << 20))
-    with caplog.at_level("INFO"):
-        for one in (progress, progress, progress, progress._replace(recovery=None)):
-            report(one)
-    assert [record.getMessage() for record in caplog.records] == [
-        "recovering data/t-0, log 2 of 9: segment 3 of 4, 5 of 6 MB"
-    ]
 
 
 QUORUM_OF_ONE = {

@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 import trio
+import trio.testing
 
 from ottla.cluster.features import METADATA_VERSION_MAX
 from ottla.cluster.image import ConfigType, MetadataImage, MetadataLoader
@@ -19,7 +20,7 @@ from ottla.server.broker import Broker
 from ottla.server.controlling import Controller
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
-from ottla.server.replicas import Replicas
+from ottla.server.replicas import MADE_AT_ONCE_MAX, Replicas
 from ottla.storage.directory_identity import Identity
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directories import LogDirectories
@@ -33,7 +34,7 @@ from ottla.wire.stored.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from tests.server.world import NOW_MS, batch
+from tests.server.world import NOW_MS, batch, in_trio
 from tests.storage.fake_disk import FakeDisk
 
 NODE_ID = 1
@@ -348,3 +349,39 @@ def test_a_copy_whose_original_has_gone_takes_over_if_the_cluster_knows(
     led = again.broker.partition(NAME, 0)
     assert (led.log.directory, led.log.end_offset) == (("/more/topic-0", 1) if is_told else ("/data/topic-0", 0))
     again.directories.abandon()
+
+
+@in_trio
+async def test_a_change_of_very_many_replicas_is_followed_in_the_background(disk: FakeDisk) -> None:
+    world = World(disk)
+    count = MADE_AT_ONCE_MAX + 40
+    world.commit(topic(), *[partition(index) for index in range(count)])
+    assert len(world.broker.partitions()) == MADE_AT_ONCE_MAX
+    assert world.code_of(count - 1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    world.commit(PartitionChangeRecord(partition_id=count - 1, topic_id=TOPIC_ID, leader=NODE_ID))
+    assert world.code_of(count - 1) == ErrorCode.NOT_LEADER_OR_FOLLOWER, "nobody else may make it"
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(world.replicas.making.run)
+        while len(world.broker.partitions()) < count:
+            await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert world.broker.partition(NAME, count - 1).leader_epoch == 1
+    world.directories.abandon()
+
+
+@in_trio
+async def test_what_is_deleted_before_it_is_made_leaves_nothing(disk: FakeDisk) -> None:
+    world = World(disk)
+    count = MADE_AT_ONCE_MAX + 1
+    world.commit(topic(), *[partition(index) for index in range(count)])
+    world.commit(RemoveTopicRecord(topic_id=TOPIC_ID))
+    disk.make_directory(f"{HOME}/{NAME}-{count - 1}")
+    world.replicas._make_prepared((NAME, count - 1), ONE)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(world.replicas.making.run)
+        while (NAME, count - 1) in world.replicas.making:
+            await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert [name for name in names(disk) if not name.endswith("-delete")] == []
+    assert len(names(disk)) == count
+    world.directories.abandon()

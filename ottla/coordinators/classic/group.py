@@ -166,7 +166,7 @@ class ClassicGroup(Group):
     @property
     def rebalance_timeout_ms(self) -> int:
         """The slowest member's."""
-        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+        return max(0, 0, *(member.rebalance_timeout_ms for member in self.members.values()))
 
     def move_to(self, state: ClassicState, now_ms: int) -> None:
         assert state in TRANSITIONS[self.state], f"{self.group_id}: from {self.state} to {state}"

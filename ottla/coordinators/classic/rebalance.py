@@ -21,6 +21,8 @@ from ottla.coordinators.state import ShardState
 from ottla.coordinators.timers import Action
 from ottla.wire.errors import ErrorCode
 
+RETRY_MS_MIN = 1_000
+
 
 def memory_outcome() -> Outcome[Any]:
     """An outcome whose records only say what is in memory already."""
@@ -57,7 +59,7 @@ class Rebalancer:
         elif group.have_all_joined:
             self.complete_join(group, now_ms, out)
         else:
-            self._wait_for_members(group, now_ms)
+            self._wait_for_members(group, now_ms, group.rebalance_timeout_ms)
 
     def _delay_first(self, group: ClassicGroup, now_ms: int, delay_ms: int, remaining_ms: int) -> None:
         def end(now_ms: int, out: Outcome[Any]) -> None:
@@ -70,11 +72,11 @@ class Rebalancer:
 
         self._state.timers.schedule(group.join_key, now_ms + delay_ms, self._for(group, end))
 
-    def _wait_for_members(self, group: ClassicGroup, now_ms: int) -> None:
+    def _wait_for_members(self, group: ClassicGroup, now_ms: int, wait_ms: int) -> None:
         def end(now_ms: int, out: Outcome[Any]) -> None:
             self.complete_join(group, now_ms, out)
 
-        self._state.timers.schedule(group.join_key, now_ms + group.rebalance_timeout_ms, self._for(group, end))
+        self._state.timers.schedule(group.join_key, now_ms + wait_ms, self._for(group, end))
 
     def complete_if_joined(self, group: ClassicGroup, now_ms: int, out: Outcome[Any]) -> None:
         """The first rebalance ends with its delay, however many have joined."""
@@ -91,7 +93,8 @@ class Rebalancer:
             if not member.is_static:
                 self.drop(group, member.member_id)
         if not group.elect_joined_leader() and group.members:
-            self._wait_for_members(group, now_ms)  # until sessions have expired
+            # Until sessions have expired. A timeout of nothing, which clients may ask for, must not keep us busy.
+            self._wait_for_members(group, now_ms, max(group.rebalance_timeout_ms, RETRY_MS_MIN))
             return
         group.next_generation(now_ms)
         if group.is_empty:

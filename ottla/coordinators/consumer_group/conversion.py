@@ -6,7 +6,7 @@ between the names of the classic protocol and the ids of the new one; topics tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ottla.coordinators import embedded
 from ottla.coordinators.assignors.spec import NO_PARTITIONS, Partitions
@@ -16,13 +16,18 @@ from ottla.coordinators.consumer_group import records
 from ottla.coordinators.consumer_group.group import ConsumerGroup
 from ottla.coordinators.consumer_group.member import ClassicSide, Member, MemberState
 from ottla.coordinators.contract import Record
-from ottla.coordinators.subscriptions import Subscription
+from ottla.coordinators.subscriptions import Subscription, all_wanted_names
 from ottla.coordinators.topics_view import TopicsView
 from ottla.wire.errors import ErrorCode, KafkaError
 
 
-def consumer_records_of(classic: ClassicGroup, topics: TopicsView, metadata_hash: int) -> list[Record]:
-    """The consumer group that a classic group becomes; KafkaError(GROUP_ID_NOT_FOUND) if that would lose something."""
+def consumer_records_of(
+    classic: ClassicGroup, topics: TopicsView, hash_of: Callable[[Iterable[str]], int]
+) -> list[Record]:
+    """The consumer group that a classic group becomes; KafkaError(GROUP_ID_NOT_FOUND) if that would lose something.
+
+    `hash_of` gives the hash of topics; those are the ones that all members want, whether or not in a generation yet.
+    """
     try:
         members = [_consumer_member(classic, member, topics) for member in classic.members.values()]
     except KafkaError as error:
@@ -30,6 +35,7 @@ def consumer_records_of(classic: ClassicGroup, topics: TopicsView, metadata_hash
             ErrorCode.GROUP_ID_NOT_FOUND, f"{classic.group_id} cannot become a consumer group: {error.message}"
         ) from error
     group_id, epoch = classic.group_id, classic.generation
+    metadata_hash = hash_of(all_wanted_names((member.subscription for member in members), {}))
     return [
         *(records.member_metadata(group_id, member) for member in members),
         records.group_epoch(group_id, epoch, metadata_hash),

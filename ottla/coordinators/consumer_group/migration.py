@@ -65,8 +65,7 @@ class Migration:
         KafkaError(GROUP_ID_NOT_FOUND) if it may not or cannot.
         """
         self._check_upgrade(classic)
-        metadata_hash = self._around.metadata_hash(classic.subscribed_topics or ())
-        drafted = consumer_records_of(classic, self._around.state.topics, metadata_hash)
+        drafted = consumer_records_of(classic, self._around.state.topics, self._around.metadata_hash)
         scratch: dict[str, Group] = {}
         for record in drafted:
             replay(scratch, record.key, record.value)

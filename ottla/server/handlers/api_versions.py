@@ -40,7 +40,11 @@ def api_versions(context: Context, request: ApiVersionsRequest) -> ApiVersionsRe
     broker = context.broker
     kind = CONTROLLER if broker.config.is_controllers(context.listener_name) else BROKER
     return ApiVersionsResponse(
-        api_keys=[_range(serving) for serving in broker.serving.values() if kind in serving.request.served_on],
+        api_keys=[
+            _range(serving)
+            for serving in broker.serving.values()
+            if serving.route.is_told and kind in serving.request.served_on
+        ],
         supported_features=_supported_features(context),
         finalized_features_epoch=broker.image.offset,
         finalized_features=_finalized_features(context),

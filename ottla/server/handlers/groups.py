@@ -75,8 +75,10 @@ def heartbeat_failed(request: HeartbeatRequest, error: KafkaError) -> HeartbeatR
 
 def leave_group(context: Context, request: LeaveGroupRequest) -> Any:
     _check_group_id(request.group_id)
+    asked = request
     if context.version < FIRST_VERSION_WITH_MEMBERS:
-        request.members = [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
+        sender = LeaveGroupRequest.MemberIdentity(member_id=request.member_id)
+        asked = LeaveGroupRequest(group_id=request.group_id, members=[sender])
     asker = request_context(context)
 
     def build(response: LeaveGroupResponse) -> LeaveGroupResponse:
@@ -84,23 +86,18 @@ def leave_group(context: Context, request: LeaveGroupRequest) -> Any:
             return LeaveGroupResponse(error_code=response.error_code or response.members[0].error_code)
         return response
 
-    return ask_group(context, request.group_id, lambda shard, token, now_ms: shard.leave(request, asker, now_ms), build)
+    return ask_group(context, request.group_id, lambda shard, token, now_ms: shard.leave(asked, asker, now_ms), build)
 
 
 def leave_failed(request: LeaveGroupRequest, error: KafkaError) -> LeaveGroupResponse:
     """A group that does not exist has none of the members; anything else concerns the request."""
-    if error.code is not ErrorCode.UNKNOWN_MEMBER_ID or not _names_members(request):
+    if error.code is not ErrorCode.UNKNOWN_MEMBER_ID or not request.members:
         return LeaveGroupResponse(error_code=error.code)
     members = [
         MemberResponse(member_id=one.member_id, group_instance_id=one.group_instance_id, error_code=error.code)
         for one in request.members
     ]
     return LeaveGroupResponse(members=members)
-
-
-def _names_members(request: LeaveGroupRequest) -> bool:
-    """Whether the request came with a list, or the list was made of its sender."""
-    return not request.member_id and bool(request.members)
 
 
 def _check_group_id(group_id: str) -> None:

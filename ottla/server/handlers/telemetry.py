@@ -1,6 +1,7 @@
 """GetTelemetrySubscriptions and PushTelemetry (KIP-714): clients are told that no metrics of theirs are wanted.
 
-Nothing here would receive metrics, so the subscription is empty whatever was configured, and clients come back once in
+Nothing here would receive metrics, so ApiVersions does not tell of these APIs, as in Kafka without a receiver, and most
+clients never ask. For those that do, the subscription is empty whatever was configured, and they come back once in
 a push interval to ask again. Who pushes all the same is checked: the subscription has to be the one that the client
 was given, and what comes out of the compression may be no larger than `telemetry.max.bytes`, as what goes in (failure
 class 5); then the metrics are dropped. No state is kept for a client: the id of a subscription follows from the
@@ -106,6 +107,6 @@ def push_refused(request: PushTelemetryRequest, error: KafkaError) -> PushTeleme
 
 
 ROUTES = (
-    Route(GetTelemetrySubscriptionsRequest, versions(0, 0), get_telemetry_subscriptions, get_refused),
-    Route(PushTelemetryRequest, versions(0, 0), push_telemetry, push_refused),
+    Route(GetTelemetrySubscriptionsRequest, versions(0, 0), get_telemetry_subscriptions, get_refused, is_told=False),
+    Route(PushTelemetryRequest, versions(0, 0), push_telemetry, push_refused, is_told=False),
 )

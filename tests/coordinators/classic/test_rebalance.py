@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from ottla.coordinators.classic.group import ClassicGroup
 from ottla.coordinators.classic.rebalance import memory_outcome
 from ottla.wire.errors import ErrorCode
@@ -126,6 +130,25 @@ def test_if_nobody_comes_the_group_waits_for_sessions_to_end() -> None:
     world.advance(60 * SECOND_MS)
     assert world.state() == "PreparingRebalance"
     world.advance(40 * SECOND_MS)
+    assert world.state() == "Empty"
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1, -(2**31)])
+def test_a_timeout_of_nothing_keeps_nobody_busy(timeout_ms: int) -> None:
+    world = ShardWorld()
+    options: dict[str, Any] = {"session_timeout_ms": 20_000, "rebalance_timeout_ms": timeout_ms}
+    token = world.join(instance_id="i", **options)
+    world.advance(3000)
+    world.sync(world.joined(token).member_id, 1, {})
+    newcomer, _ = world.new_member(**options)
+    world.leave((newcomer, None))
+    runs = 0
+    while world.state() == "PreparingRebalance":
+        runs += 1
+        assert runs < 100
+        deadline_ms = world.shard.next_deadline()
+        assert deadline_ms is not None
+        world.advance(max(0, deadline_ms - world.now_ms))
     assert world.state() == "Empty"
 
 

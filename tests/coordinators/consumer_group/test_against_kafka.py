@@ -28,7 +28,7 @@ from tests.coordinators.kafka_shard import Pair
 
 pytestmark = pytest.mark.jvm
 
-HISTORIES = 400
+HISTORIES = 100
 STEPS = 60
 MEMBER_IDS = "abcdefghij"
 NAMES = ("t1", "t2", "t3", "s1", "s2", "missing")
@@ -254,9 +254,8 @@ def topics() -> list[TopicInfo]:
     return [TopicInfo(name, topic_id(number), 2 * number) for number, name in enumerate(NAMES[:5], start=1)]
 
 
-@pytest.mark.parametrize("first_seed", range(0, HISTORIES, 20))
-def test_kafka_does_the_same(kafka: Kafka, first_seed: int) -> None:
-    for seed in range(first_seed, first_seed + 20):
+def run(kafka: Kafka, seeds: range) -> None:
+    for seed in seeds:
         chance = random.Random(seed)
         members_max = chance.choice([3, 100])
         config = {"group.consumer.max.size": str(members_max), "group.consumer.regex.refresh.interval.ms": "20000"}
@@ -276,3 +275,14 @@ def test_kafka_does_the_same(kafka: Kafka, first_seed: int) -> None:
         history = History(pair, chance)
         for _ in range(STEPS):
             history.step()
+        pair.compare_reloaded()
+
+
+@pytest.mark.parametrize("first_seed", range(0, HISTORIES, 20))
+def test_kafka_does_the_same(kafka: Kafka, first_seed: int) -> None:
+    run(kafka, range(first_seed, first_seed + 20))
+
+
+@pytest.mark.soak
+def test_kafka_does_the_same_in_many_histories(kafka: Kafka) -> None:
+    run(kafka, range(1_000, 3_000))

@@ -6,6 +6,9 @@ import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.security.Provider;
+import java.security.SecureRandomSpi;
+import java.security.Security;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -20,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -81,6 +85,7 @@ public class ShardHarness {
     private record Parked(short version, CompletableFuture<? extends ApiMessage> future) { }
 
     public static void main(String[] args) throws Exception {
+        Security.insertProviderAt(new Draws(), 1);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         ShardHarness harness = null;
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -97,7 +102,30 @@ public class ShardHarness {
         }
     }
 
+    /** Random ids that are the same in every run: what Kafka draws is drawn from here. */
+    public static final class Draws extends Provider {
+        private static final Random CHANCE = new Random();
+
+        Draws() {
+            super("Draws", "1", "the same in every run");
+            put("SecureRandom.Draws", Spi.class.getName());
+        }
+
+        public static final class Spi extends SecureRandomSpi {
+            @Override protected void engineSetSeed(byte[] seed) { }
+
+            @Override protected void engineNextBytes(byte[] bytes) {
+                CHANCE.nextBytes(bytes);
+            }
+
+            @Override protected byte[] engineGenerateSeed(int count) {
+                return new byte[count];
+            }
+        }
+    }
+
     private ShardHarness(JsonNode question) {
+        Draws.CHANCE.setSeed(question.get("seed").asLong());
         Properties properties = new Properties();
         question.get("config").fields().forEachRemaining(
             entry -> properties.setProperty(entry.getKey(), entry.getValue().asText()));

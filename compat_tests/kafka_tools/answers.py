@@ -1,0 +1,72 @@
+"""What every tool printed about both nodes, made comparable: ids, ports, times, paths and sizes have no value of their own.
+
+It knows how commands are filled in and run, and what in their answers is of this run only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from compat_tests.kafka_process import CLUSTER_ID
+from compat_tests.kafka_tools.commands import DIRECTORY_COMMANDS, RUNNING_COMMANDS, Command
+from compat_tests.kafka_tools.tool_jvm import Printed, ToolJvm
+from compat_tests.side_by_side import Side
+
+DELETIONS = {"version": 1, "partitions": [{"topic": "tools", "partition": 0, "offset": 2}]}
+
+# What differs from run to run, and what it becomes.
+MASKS = (
+    (re.compile(rf"\b(?!{CLUSTER_ID})(?=[\w-]*[0-9A-Z])[\w-]{{22}}(?![\w-])"), "ID"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
+    (re.compile(r"\b1[6-9]\d{11}\b"), "TIME"),
+    (re.compile(r'"size":\d+'), '"size":SIZE'),
+)
+
+Answers = dict[str, tuple[Printed, Printed]]
+
+
+def all_answers(tools: ToolJvm, sides: Sequence[Side], directory: Path) -> Answers:
+    """Run the whole table on both; at its end both nodes have been stopped."""
+    deletions = directory / "deletions.json"
+    deletions.write_text(json.dumps(DELETIONS), encoding="utf-8")
+    found = [answers(tools, side, RUNNING_COMMANDS, deletions) for side in sides]
+    for side in sides:
+        side.stop()
+    for side, answered in zip(sides, found, strict=True):
+        answered |= answers(tools, side, DIRECTORY_COMMANDS, deletions)
+    ottla, kafka = found
+    return {name: (ottla[name], kafka[name]) for name in kafka}
+
+
+def answers(tools: ToolJvm, side: Side, commands: Iterable[Command], deletions: Path) -> dict[str, Printed]:
+    places = {
+        "bootstrap": side.bootstrap,
+        "controllers": side.controllers,
+        "config": str(side.config_path),
+        "logs": str(side.log_dir),
+        "deletions": str(deletions),
+    }
+    found = {}
+    for command in commands:
+        words = [word.format_map(places) for word in command.line.split()]
+        printed = tools.run(command.tool, words, command.given)
+        if command.name:
+            found[command.name] = comparable(printed, command, side)
+        else:
+            assert printed.status == 0, (words, printed.lines)
+    return found
+
+
+def comparable(printed: Printed, command: Command, side: Side) -> Printed:
+    counting = re.compile(command.only)
+    return Printed(printed.status, [masked(line, side) for line in printed.lines if counting.search(line)])
+
+
+def masked(line: str, side: Side) -> str:
+    line = line.replace(str(side.log_dir), "LOGS").replace(str(side.config_path), "CONFIG")
+    for pattern, mask in MASKS:
+        line = pattern.sub(mask, line)
+    return line

@@ -1,0 +1,60 @@
+"""KIP-848 through its handlers: a member comes, is assigned, is described, and goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ottla.server.handlers.authorized_operations import GROUP_OPERATIONS
+from ottla.wire.errors import ErrorCode
+from ottla.wire.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
+from tests.server.handler_world import World
+from tests.server.handlers.group_world import GroupWorld
+
+MEMBER_ID = "c29tZSBtZW1iZXIgaWQuLg"
+
+
+def heartbeat(groups: GroupWorld, epoch: int, *, version: int = 1, group_id: str = "g", **more: Any) -> Any:
+    request = ConsumerGroupHeartbeatRequest(group_id=group_id, member_id=MEMBER_ID, member_epoch=epoch, **more)
+    return groups.world.ask(request, version)
+
+
+def join(groups: GroupWorld, version: int = 1, **more: Any) -> Any:
+    options = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["orders"], "topic_partitions": []} | more
+    return heartbeat(groups, 0, version=version, **options)
+
+
+def test_a_member_is_assigned_what_it_asked_for(groups: GroupWorld) -> None:
+    told = join(groups)
+    assert (told.error_code, told.member_id) == (ErrorCode.NONE, MEMBER_ID)
+    assert told.heartbeat_interval_ms == 5000
+    (topic,) = told.assignment.topic_partitions
+    assert (topic.topic_id, sorted(topic.partitions)) == (groups.orders_id, [0, 1])
+    assert heartbeat(groups, told.member_epoch).error_code == ErrorCode.NONE
+    assert heartbeat(groups, 9).error_code == ErrorCode.FENCED_MEMBER_EPOCH
+
+
+def test_a_group_is_described(groups: GroupWorld) -> None:
+    heartbeat(groups, join(groups).member_epoch, topic_partitions=[])
+    request = ConsumerGroupDescribeRequest(group_ids=["g", "nobody"], include_authorized_operations=True)
+    found, missing = groups.world.ask(request).groups
+    assert (found.group_id, found.error_code, found.authorized_operations) == ("g", 0, GROUP_OPERATIONS)
+    assert [(one.member_id, one.client_id, one.client_host) for one in found.members] == [
+        (MEMBER_ID, "client", "/127.0.0.1")
+    ]
+    assert (missing.group_id, missing.error_code) == ("nobody", ErrorCode.GROUP_ID_NOT_FOUND)
+
+
+def test_what_cannot_be_is_refused(groups: GroupWorld) -> None:
+    told = join(groups, group_id="")
+    assert told.error_code == ErrorCode.INVALID_REQUEST
+    assert told.error_message
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_without_its_topic_there_is_no_coordinator(world: World, version: int) -> None:
+    request = ConsumerGroupHeartbeatRequest(group_id="g", member_id=MEMBER_ID, member_epoch=1)
+    assert world.ask(request, version).error_code == ErrorCode.NOT_COORDINATOR
+    described = ConsumerGroupDescribeRequest(group_ids=["g"], include_authorized_operations=False)
+    assert world.ask(described, version).groups[0].error_code == ErrorCode.NOT_COORDINATOR

@@ -1,0 +1,92 @@
+"""What is in the page cache is told from what is not, and what is not is fetched."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from ottla.server import cold_reads
+from ottla.server.cold_reads import LOOK_EVERY_BYTES, Cold, cold_range, fetch_in
+from ottla.server.transport import FileRange
+from ottla.storage.files import File, OsDisk
+
+SIZE = 10 * LOOK_EVERY_BYTES
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="the system cannot tell")
+
+
+class Cache:
+    """A page cache that holds some bytes of one file, in the place of the kernel's."""
+
+    def __init__(self, *held: range) -> None:
+        self.held = held
+        self.looks: list[int] = []
+        self.error = errno.EAGAIN
+
+    def look(self, descriptor: int, buffers: list[bytearray], position: int, flags: int) -> int:
+        assert (len(buffers[0]), flags) == (1, os.RWF_NOWAIT)
+        self.looks.append(position)
+        if not any(position in held for held in self.held):
+            raise OSError(self.error, os.strerror(self.error))
+        return 1
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> File:
+    (tmp_path / "file").write_bytes(bytes(SIZE))
+    return OsDisk().open(str(tmp_path / "file"))
+
+
+def test_what_is_in_memory_is_not_cold(file: File) -> None:
+    cache = Cache(range(SIZE))
+    assert cold_range([b"header", FileRange(file, 100, SIZE - 100), b"trailer"], look=cache.look) is None
+    assert len(cache.looks) == 11, "few looks are enough"
+
+
+@pytest.mark.parametrize("size_bytes", [1, 2, LOOK_EVERY_BYTES, LOOK_EVERY_BYTES + 1])
+def test_the_last_byte_is_looked_at(file: File, size_bytes: int) -> None:
+    found = cold_range([FileRange(file, 5, size_bytes)], look=Cache(range(5 + size_bytes - 1)).look)
+    assert found == Cold(file, 5 + size_bytes - 1, 1)
+
+
+def test_from_the_first_that_is_missing_on_all_is_cold(file: File) -> None:
+    found = cold_range([FileRange(file, 0, SIZE)], look=Cache(range(3 * LOOK_EVERY_BYTES)).look)
+    assert found == Cold(file, 3 * LOOK_EVERY_BYTES, 7 * LOOK_EVERY_BYTES)
+
+
+def test_no_more_is_looked_at_than_is_sent_in_a_turn(file: File) -> None:
+    cache = Cache(range(1000))
+    pieces = [b"x" * 500, FileRange(file, 0, 600), FileRange(file, 2000, 600)]
+    assert cold_range(pieces, 1100, cache.look) is None
+    assert max(cache.looks) == 599
+    assert cold_range(pieces, 1101, cache.look) == Cold(file, 2000, 1)
+    assert cold_range([FileRange(file, 0, SIZE)], 700, cache.look) is None
+
+
+def test_where_nobody_can_tell_everything_is_in_memory(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache()
+    for number in (errno.EOPNOTSUPP, errno.EINVAL, errno.EIO):
+        cache.error = number
+        assert cold_range([FileRange(file, 0, SIZE)], look=cache.look) is None
+    assert cold_range([FileRange(file, 0, SIZE)], look=None) is None
+    cache.error = errno.EAGAIN
+    monkeypatch.setattr(cold_reads, "_NOWAIT", None)
+    assert cold_range([FileRange(file, 0, SIZE)], look=cache.look) is None
+
+
+def test_what_was_fetched_is_in_memory(file: File) -> None:
+    """With the kernel's own cache, which drops what it is told to where the file system has it on a disk."""
+    file.sync()
+    os.posix_fadvise(file.fileno(), 0, SIZE, os.POSIX_FADV_DONTNEED)
+    part = FileRange(file, 0, SIZE)
+    cold = cold_range([part])
+    fetch_in(Cold(file, 0, SIZE) if cold is None else cold)
+    assert cold_range([part]) is None
+
+
+def test_a_file_that_was_cut_is_no_reason_to_wait(file: File) -> None:
+    file.truncate(100)
+    fetch_in(Cold(file, 0, SIZE))
