@@ -7,6 +7,7 @@ the replica back; Kafka finishes that. Both say the same of it on the way, and n
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -25,7 +26,7 @@ from ottla.wire.messages.log_dirs import (
 )
 from ottla.wire.messages.produce import ProduceRequest, ProduceResponse
 from ottla.wire.records import BatchBuilder
-from tests.server.node_process import a_process
+from tests.server.node_process import NodeProcess, a_process
 
 pytestmark = pytest.mark.jvm
 
@@ -81,7 +82,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
         node.stop()
     words = ("--log.dirs", ",".join(paths), "--listeners", f"PLAINTEXT://{HOST}:0,CONTROLLER://{HOST}:0")
     with a_process("--config", str(node.config_path), *words) as process:
-        port = int(process.address.rpartition(":")[2])
+        port = port_of(process)
         with RawConnection(HOST, port) as ottla:
             ottla_found = lies(ottla)
             finish(ottla)
@@ -201,3 +202,33 @@ def test_a_directory_that_was_chosen_before_the_topic_came_is_taken(story: Story
     by_kafka, by_ottla = story.chosen
     assert [one.path for one in by_kafka] == [there]
     assert [one.path for one in by_ottla] == [here]
+
+
+def test_a_move_survives_kill_9(tmp_path: Path) -> None:
+    """Ottla alone: killed in the middle of a move, again and again; nothing is lost, and it arrives."""
+    paths = str(tmp_path / "one"), str(tmp_path / "two")
+    words = ("--log.dirs", ",".join(paths), "--listeners", f"PLAINTEXT://{HOST}:0")
+    with a_process(*words) as process, RawConnection(HOST, port_of(process)) as ottla:
+        kafka_topics.create(process.address, {MOVING: {}})
+        produce(ottla)
+        before = node_state.fetched(ottla, MOVING, 0)
+        (here,) = (one.path for one in lies(ottla))
+        there = paths[1 - paths.index(here)]
+        begin(ottla, there)
+        process.kill()
+    for _ in range(2):
+        with a_process(*words) as process, RawConnection(HOST, port_of(process)) as ottla:
+            assert lies(ottla) == [Lies(here, False, False), Lies(there, True, True)]
+            process.kill()
+    with a_process(*words) as process, RawConnection(HOST, port_of(process)) as ottla:
+        finish(ottla)
+        assert lies(ottla) == [Lies(there, False, False)]
+        process.kill()
+    with a_process(*words) as process, RawConnection(HOST, port_of(process)) as ottla:
+        assert lies(ottla) == [Lies(there, False, False)]
+        assert node_state.fetched(ottla, MOVING, 0) == before
+        assert process.stop() == 0, process.printed
+
+
+def port_of(process: NodeProcess) -> int:
+    return int(process.address.rpartition(":")[2])

@@ -25,13 +25,19 @@ CONTROLLER = "--bootstrap-controller {controllers} "
 
 
 class Command(NamedTuple):
-    """One run of a tool. `only` is a pattern of the lines that count, if not all do."""
+    """One run of a tool. `only` is a pattern of the lines that count, if not all do.
+
+    `until` is for a tool that may look before it has read everything: it runs again until a line is like that.
+    """
 
     name: str
     tool: str
     line: str
     given: str = ""
     only: str = ""
+    until: str = ""
+    is_unordered: bool = False
+    is_alone: bool = False
 
 
 def settled_topic(name: str, partitions: int) -> Command:
@@ -49,9 +55,11 @@ TOPIC_COMMANDS = (
         SERVER + "--create --topic tools --partitions 3 --replication-factor 1 --config retention.ms=900000000",
     ),
     settled_topic("tools", 3),
-    Command("topics_create_again", TOPICS, SERVER + "--create --topic tools", only="^Error|^$"),
+    Command("topics_create_again", TOPICS, SERVER + "--create --topic tools", only="^Error while"),
     Command("topics_create_if_not_exists", TOPICS, SERVER + "--create --if-not-exists --topic tools"),
     Command("topics_create_placed", TOPICS, SERVER + "--create --topic placed --replica-assignment 1,1"),
+    Command("topics_create_one", TOPICS, SERVER + "--create --topic newest"),
+    settled_topic("newest", 1),
     Command("topics_create_with_a_dot", TOPICS, SERVER + "--create --topic with.dot"),
     settled_topic("placed", 2),
     settled_topic("with.dot", 1),
@@ -81,6 +89,9 @@ LOGGER = SERVER + "--entity-type broker-loggers --entity-name 1 "
 METRICS = SERVER + "--entity-type client-metrics --entity-name tool "
 GROUP = SERVER + "--entity-type groups --entity-name tool "
 
+# Keys of Ottla's own, and the default of log.dir, which names the product.
+KAFKAS_KEYS = r"^(?!  (ottla\.|cluster\.id=|log\.dir=))"
+
 CONFIG_COMMANDS = (
     Command("configs_topic_add", CONFIGS, TOPIC + "--alter --add-config max.message.bytes=90000,segment.ms=70000"),
     settled_config("TOPIC", "tools", "segment.ms", "70000"),
@@ -88,7 +99,7 @@ CONFIG_COMMANDS = (
     settled_config("TOPIC", "tools", "cleanup.policy", "compact,delete"),
     Command("configs_topic_describe", CONFIGS, TOPIC + "--describe"),
     Command("configs_topic_describe_all", CONFIGS, TOPIC + "--describe --all"),
-    Command("configs_topics_describe", CONFIGS, SERVER + "--entity-type topics --describe"),
+    Command("configs_topics_describe", CONFIGS, SERVER + "--entity-type topics --describe", is_unordered=True),
     Command("configs_topic_wrong_value", CONFIGS, TOPIC + "--alter --add-config segment.ms=x", only="^Error while"),
     Command("configs_topic_delete", CONFIGS, TOPIC + "--alter --delete-config segment.ms,cleanup.policy"),
     settled_config("TOPIC", "tools", "segment.ms", "-"),
@@ -98,7 +109,7 @@ CONFIG_COMMANDS = (
     Command("configs_broker_add", CONFIGS, BROKER + "--alter --add-config background.threads=12"),
     settled_config("BROKER", "1", "background.threads", "12"),
     Command("configs_broker_describe", CONFIGS, BROKER + "--describe"),
-    Command("configs_broker_describe_all", CONFIGS, BROKER + "--describe --all"),
+    Command("configs_broker_describe_all", CONFIGS, BROKER + "--describe --all", only=KAFKAS_KEYS),
     Command("configs_broker_delete", CONFIGS, BROKER + "--alter --delete-config background.threads"),
     settled_config("BROKER", "1", "background.threads", "-"),
     Command("configs_brokers_add", CONFIGS, EVERY_BROKER + "--alter --add-config background.threads=13"),
@@ -128,7 +139,10 @@ RECORDS = "".join(f"key-{number}:value-{number}\n" for number in range(40))
 
 RECORD_COMMANDS = (
     Command("console_producer", CONSOLE_PRODUCER, SERVER + KEYED + "--compression-codec lz4", RECORDS),
-    Command("console_producer_without_acks", CONSOLE_PRODUCER, SERVER + "--topic with.dot --request-required-acks 0", "a\n"),
+    Command("console_producer_of_one", CONSOLE_PRODUCER, SERVER + "--topic newest", "a\n"),
+    Command(
+        "console_producer_without_acks", CONSOLE_PRODUCER, SERVER + "--topic with.dot --request-required-acks 0", "a\n"
+    ),
     Command(
         "console_consumer",
         CONSOLE_CONSUMER,
@@ -149,11 +163,14 @@ RECORD_COMMANDS = (
         "verifiable_producer",
         TOOLS + "VerifiableProducer",
         SERVER + "--topic tools --max-messages 8 --value-prefix 3 --repeating-keys 2",
+        is_alone=True,
     ),
     *(
-        Command(f"offsets_at_{time.replace('-', '_')}", OFFSETS, SERVER + f"--topic tools --time {time}")
-        for time in ("-1", "-2", "-3", "-4", "-5", "earliest", "latest", "max-timestamp", "earliest-local", "latest-tiered")
+        Command(f"offsets_at_{time}", OFFSETS, SERVER + f"--topic tools --time {time}")
+        for time in ("-1", "-2", "-4", "-5", "earliest", "latest", "earliest-local", "latest-tiered")
     ),
+    Command("offsets_at_the_newest", OFFSETS, SERVER + "--topic newest --time max-timestamp"),
+    Command("offsets_at_-3", OFFSETS, SERVER + "--topic newest --time -3"),
     Command("offsets_at_the_beginning", OFFSETS, SERVER + "--topic tools --time 0"),
     Command("offsets_at_the_end", OFFSETS, SERVER + "--topic tools --time 9000000000000"),
     Command("offsets_of_partitions", OFFSETS, SERVER + "--topic tools --partitions 0,2"),
@@ -172,7 +189,9 @@ RECORD_COMMANDS = (
 
 CLUSTER_COMMANDS = (
     Command("log_dirs", TOOLS + "LogDirsCommand", SERVER + "--describe --topic-list tools"),
-    Command("log_dirs_of_broker", TOOLS + "LogDirsCommand", SERVER + "--describe --broker-list 1 --topic-list with.dot"),
+    Command(
+        "log_dirs_of_broker", TOOLS + "LogDirsCommand", SERVER + "--describe --broker-list 1 --topic-list with.dot"
+    ),
     Command("log_dirs_of_nobody", TOOLS + "LogDirsCommand", SERVER + "--describe --broker-list 9"),
     Command("quorum_status", QUORUM, SERVER + "describe --status"),
     Command("quorum_replication", QUORUM, SERVER + "describe --replication"),
@@ -180,8 +199,10 @@ CLUSTER_COMMANDS = (
     Command("quorum_status_by_controller", QUORUM, CONTROLLER + "describe --status"),
     Command("quorum_replication_by_controller", QUORUM, CONTROLLER + "describe --replication"),
     Command("features_describe", FEATURES, SERVER + "describe", only="metadata.version|kraft.version"),
-    Command("features_upgrade", FEATURES, SERVER + "upgrade --release-version 4.3-IV0 --dry-run", only="metadata.version"),
-    Command("features_upgrade_too_far", FEATURES, SERVER + "upgrade --feature metadata.version=99 --dry-run", only="^$"),
+    Command("features_upgrade", FEATURES, SERVER + "upgrade --feature metadata.version=30 --dry-run"),
+    Command(
+        "features_upgrade_too_far", FEATURES, SERVER + "upgrade --feature metadata.version=99 --dry-run", only="^$"
+    ),
     Command("features_downgrade", FEATURES, SERVER + "downgrade --feature metadata.version=29 --dry-run", only="^$"),
     Command("features_disable", FEATURES, SERVER + "disable --feature metadata.version --dry-run", only="^$"),
     Command("features_by_controller", FEATURES, CONTROLLER + "describe", only="metadata.version|kraft.version"),
@@ -212,11 +233,23 @@ DIRECTORY_COMMANDS = (
     Command("storage_info", "kafka.tools.StorageTool", "info -c {config}"),
     Command("dump_log", DUMP, f"--files {{logs}}/tools-0/{FIRST}.log --print-data-log --deep-iteration"),
     Command("dump_indexes", DUMP, f"--files {{logs}}/tools-0/{FIRST}.index,{{logs}}/tools-0/{FIRST}.timeindex"),
-    Command("dump_metadata", DUMP, f"--cluster-metadata-decoder --skip-record-metadata --files {METADATA_LOG}"),
-    Command("shell_root", SHELL, f"--snapshot {METADATA_LOG} ls /"),
-    Command("shell_topic", SHELL, f"--snapshot {METADATA_LOG} cat /image/topics/byName/tools/0"),
-    Command("shell_configs", SHELL, f"--snapshot {METADATA_LOG} ls /image/configs"),
-    Command("shell_broker", SHELL, f"--snapshot {METADATA_LOG} cat /image/cluster/brokers/1"),
-    Command("shell_controller", SHELL, f"--snapshot {METADATA_LOG} cat /image/cluster/controllers/1"),
-    Command("shell_features", SHELL, f"--snapshot {METADATA_LOG} cat /image/features/metadataVersion"),
+    Command(
+        "dump_metadata",
+        DUMP,
+        f"--cluster-metadata-decoder --skip-record-metadata --files {METADATA_LOG}",
+        only='"type":"(TOPIC|PARTITION|CONFIG|REMOVE_TOPIC)_RECORD"',
+        is_unordered=True,
+    ),
+    *(
+        Command(f"shell_{name}", SHELL, f"--snapshot {METADATA_LOG} {line}", until=until)
+        for name, line, until in (
+            ("root", "ls /", "image"),
+            ("topics", "ls /image/topics/byName", "tools"),
+            ("topic", "cat /image/topics/byName/tools/3", "PartitionRegistration"),
+            ("configs", "ls /image/configs", "TOPIC:tools"),
+            ("broker", "cat /image/cluster/brokers/1", "BrokerRegistration"),
+            ("controller", "cat /image/cluster/controllers/1", "ControllerRegistration"),
+            ("features", "cat /image/features/metadataVersion", "4.3-IV0"),
+        )
+    ),
 )

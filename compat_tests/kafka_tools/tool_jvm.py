@@ -27,7 +27,7 @@ class Printed(NamedTuple):
 
 class ToolJvm:
     def __init__(self) -> None:
-        classpath = f"{jvm.kafka_classpath()}"
+        classpath = jvm.kafka_classpath()
         classes = jvm.compile_java([HERE / "ToolRunner.java", HERE / "Settle.java"], classpath)
         self._process = jvm.java(f"{classes}:{classpath}", "ToolRunner", jvm_options=("-XX:TieredStopAtLevel=1",))
 
@@ -46,6 +46,16 @@ class ToolJvm:
         assert answer, f"{tool} {' '.join(arguments)} did not end"
         status, _, text = answer.rstrip("\n").partition("\t")
         return Printed(int(status), unescaped(text).splitlines())
+
+    def run_alone(self, tool: str, arguments: Sequence[str]) -> Printed:
+        """Run a tool in a JVM of its own: one that does its last work when its JVM ends."""
+        process = jvm.java(jvm.kafka_classpath(), tool, *arguments, jvm_options=("-XX:TieredStopAtLevel=1",))
+        try:
+            printed, _ = process.communicate(timeout=SECONDS_MAX)
+        finally:
+            process.kill()
+            process.wait()
+        return Printed(process.returncode, printed.splitlines())
 
     def close(self) -> None:
         assert self._process.stdin is not None

@@ -20,8 +20,7 @@ import trio
 from ottla.cluster.image import Change
 from ottla.config.broker import BrokerConfig
 from ottla.config.values import DOUBLE_MAX
-from ottla.server.cleaning_child import Order
-from ottla.server.cleaning_process import CannotStart, ChildProcess, CleaningFailed
+from ottla.server.cleaning_messages import CannotStart, CleaningFailed, Order
 from ottla.storage import directory_upkeep, log_cleaning
 from ottla.storage.batch_scan import LogFileDamaged
 from ottla.storage.cleaner.job import CleanedGroup, CleaningJob, CleaningResult
@@ -64,6 +63,13 @@ class Rewriting(Protocol):
     async def run(self, order: Order, done: Callable[[CleanedGroup], None]) -> CleaningResult: ...
 
     def kill(self) -> None: ...
+
+
+def in_a_process() -> Rewriting:
+    # What talks to processes is loaded when there is something to clean: a start need not wait for it.
+    from ottla.server.cleaning_process import ChildProcess
+
+    return ChildProcess()
 
 
 class Stopped(Exception):
@@ -110,7 +116,7 @@ class Cleaner:
         config: Callable[[], BrokerConfig],
         directories: LogDirectories,
         now_ms: Callable[[], int],
-        new_rewriting: Callable[[], Rewriting] = ChildProcess,
+        new_rewriting: Callable[[], Rewriting] = in_a_process,
     ) -> None:
         self._config = config
         self._now_ms = now_ms

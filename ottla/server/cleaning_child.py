@@ -14,10 +14,11 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+from ottla.server.cleaning_messages import Failure, Message, Order
 from ottla.storage.batch_scan import LogFileDamaged
-from ottla.storage.cleaner.job import CleanedGroup, CleaningJob, CleaningResult
+from ottla.storage.cleaner.job import CleaningResult
 from ottla.storage.cleaner.pace import Pace
 from ottla.storage.cleaner.rewrite import rewrite
 from ottla.storage.files import OsDisk
@@ -27,23 +28,6 @@ LENGTH = struct.Struct(">I")
 NICENESS = 5
 # What fits into the C int of a poll.
 WAIT_MS_MAX = 1 << 30
-
-
-class Order(NamedTuple):
-    """What the broker wants: the job, and how many bytes a second it may read and write (None: as many as it can)."""
-
-    job: CleaningJob
-    bytes_per_second: float | None
-
-
-class Failure(NamedTuple):
-    """Why a rewrite came to nothing. `errno` is set if the disk refused something."""
-
-    reason: str
-    errno: int | None = None
-
-
-Message = Order | CleanedGroup | CleaningResult | Failure
 
 
 def packed(message: Message) -> bytes:

@@ -18,19 +18,12 @@ from typing import Any
 import trio
 
 from ottla.server import cleaning_child
-from ottla.server.cleaning_child import LENGTH, Failure, Order
+from ottla.server.cleaning_child import LENGTH
+from ottla.server.cleaning_messages import CannotStart, CleaningFailed, Failure, Order
 from ottla.storage.cleaner.job import CleanedGroup, CleaningResult
 
 COMMAND = (sys.executable, "-P", "-c", f"from {cleaning_child.__name__} import main; main()")
 RECEIVE_BYTES = 65536
-
-
-class CleaningFailed(Exception):
-    """The rewrite came to nothing, and would again."""
-
-
-class CannotStart(Exception):
-    """The system lets no further process begin: not the log's fault."""
 
 
 class ChildProcess:

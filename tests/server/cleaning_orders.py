@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ottla.server.cleaning_child import Order
+from ottla.server.cleaning_messages import Order
 from ottla.storage import log_cleaning
 from ottla.storage.files import OsDisk
 from ottla.storage.log import Log

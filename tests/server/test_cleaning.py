@@ -16,8 +16,7 @@ import trio.testing
 from ottla.config.broker import BrokerConfig
 from ottla.config.loading import load
 from ottla.server.cleaning import Cleaner, Limits
-from ottla.server.cleaning_child import Order
-from ottla.server.cleaning_process import CannotStart, CleaningFailed
+from ottla.server.cleaning_messages import CannotStart, CleaningFailed, Order
 from ottla.server.partition import Partition
 from ottla.storage.cleaner.job import CleanedGroup, CleaningResult
 from ottla.storage.cleaner.pace import Pace

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from ottla.server.cleaning_child import LENGTH, Broker, Failure, packed, run
+from ottla.server.cleaning_child import LENGTH, Broker, packed, run
+from ottla.server.cleaning_messages import Failure
 from ottla.server.cleaning_process import COMMAND
 from ottla.storage.batch_scan import LogFileDamaged
 from ottla.storage.cleaner.job import CleanedGroup, CleaningResult

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from ottla.server.cleaning_child import Failure
-from ottla.server.cleaning_process import CannotStart, ChildProcess, CleaningFailed
+from ottla.server.cleaning_messages import CannotStart, CleaningFailed, Failure
+from ottla.server.cleaning_process import ChildProcess
 from ottla.storage.cleaner.job import CleanedGroup
 from tests.server.cleaning_orders import cleaned_files, dirty_log, order_for
 from tests.server.world import in_trio
