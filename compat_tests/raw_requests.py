@@ -39,6 +39,7 @@ class RawConnection:
     def __init__(self, host: str, port: int) -> None:
         self._socket = socket.create_connection((host, port), timeout=SECONDS_MAX)
         self._numbers = itertools.count(1)
+        self._last_number = 0
 
     def __enter__(self) -> RawConnection:
         return self
@@ -49,12 +50,21 @@ class RawConnection:
         self._socket.close()
 
     def send(self, request: Request, answer: type[Answer], version: int) -> Answer:
-        number = next(self._numbers)
+        self.begin(request, version)
+        return self.finish(answer, version)
+
+    def begin(self, request: Request, version: int) -> None:
+        """Ask, and leave the answer for `finish`: it may depend on what others ask."""
+        number = self._last_number = next(self._numbers)
         header = RequestHeader(
             request_api_key=request.api_key, request_api_version=version, correlation_id=number, client_id="raw"
         )
         data = header.encode(request_header_version(type(request), version)) + request.encode(version)
         self._socket.sendall(struct.pack(">i", len(data)) + data)
+
+    def finish(self, answer: type[Answer], version: int) -> Answer:
+        """The answer to the last request."""
+        number = self._last_number
         (size,) = struct.unpack(">i", self._receive(4))
         frame = self._receive(size)
         found, start = ResponseHeader.read(frame, response_header_version(answer, version))

@@ -1,18 +1,20 @@
 """ListOffsets: where a log begins and ends, and from which offset on it is as young as a timestamp.
 
-Many partitions at once, one request to each leader; those that fail in a passing way are asked again.
+Many partitions at once, one request to each leader, all at the same time; those that fail in a passing way are asked again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple
 
 from ottla.client.cluster import Cluster
 from ottla.client.failures import MalformedAnswer, check
 from ottla.client.metadata import TopicPartition
 from ottla.client.routing import Broker
+from ottla.client.together import together
 from ottla.wire.errors import KafkaError
 from ottla.wire.messages.offsets_lookup import ListOffsetsRequest, ListOffsetsResponse
 from ottla.wire.schema import VERSION_MAX, Versions
@@ -57,11 +59,15 @@ async def list_offsets(
     async def attempt() -> None:
         missing = [partition for partition in asked if partition not in found]
         errors: list[KafkaError] = []
-        for node_id, partitions in (await cluster.partitions_by_leader(missing)).items():
+
+        async def ask(node_id: int, partitions: Sequence[TopicPartition]) -> None:
             request = _request(partitions, asked, isolation, cluster.settings.request_timeout_ms)
             within = Versions(max(VERSION_MIN.get(asked[partition], 0) for partition in partitions), VERSION_MAX)
             response = await cluster.send(request, Broker(node_id), within=within)
-            errors += _take(response, partitions, found)
+            errors.extend(_take(response, partitions, found))
+
+        by_leader = await cluster.partitions_by_leader(missing)
+        await together([partial(ask, node_id, partitions) for node_id, partitions in by_leader.items()])
         if errors:
             # One that will not pass matters more than one that may.
             raise min(errors, key=lambda error: error.code.retriable)

@@ -57,3 +57,17 @@ class StickyPartitioner:
             self._sent_bytes = 0
         self._sent_bytes += size_bytes
         return partition
+
+
+class Placement:
+    """Where each record of a topic goes: by its key, or with its neighbours."""
+
+    def __init__(self, partition_count: int, available: Sequence[int], random: Random) -> None:
+        self._partition_count = partition_count
+        self._available = available
+        self._sticky = StickyPartitioner(random)
+
+    def partition(self, key: bytes | None, size_bytes: int) -> int:
+        if key is None:
+            return self._sticky.next(self._available, size_bytes)
+        return partition_for_key(key, self._partition_count)

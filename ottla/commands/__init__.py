@@ -11,5 +11,9 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 
 
+class CommandFailed(Exception):
+    """What was asked for could not be done; the message says why and, where there is a way, what to do."""
+
+
 class UsageError(Exception):
     """What the user typed cannot be done; the message says why and what can."""

@@ -11,7 +11,6 @@ import gc
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -52,6 +51,8 @@ def serve(parsed: argparse.Namespace) -> int:
     with ExitStack() as stack:
         settings = read_settings(parsed.config, parsed.settings)
         if parsed.ephemeral or settings.get("ottla.ephemeral") == "true":
+            import tempfile  # slow, and few start so
+
             settings["log.dirs"] = stack.enter_context(tempfile.TemporaryDirectory(prefix="ottla-"))
         return run(settings)
 

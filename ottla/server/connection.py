@@ -20,6 +20,7 @@ import trio
 from ottla.server import dispatch
 from ottla.server.dispatch import CloseConnection
 from ottla.server.parking import Pending
+from ottla.server.sparing_log import SparingLog
 from ottla.server.transport import Piece, SocketTransport
 from ottla.wire.framing import FrameReader, FramingError
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ottla.server.broker import Broker
 
 log = logging.getLogger(__name__)
+cut_offs = SparingLog(log)
 
 # Answers that may wait in line behind one that is not there yet.
 LINE_LENGTH_MAX = 500
@@ -34,6 +36,8 @@ LINE_LENGTH_MAX = 500
 UNSENT_BYTES_MAX = 1 << 20
 # How long a client may take to notice that the broker has said its last word.
 LINGER_SECONDS_MAX = 1.0
+# When the broker stops: how long it waits for answers that others have to complete, as those of a group.
+OTHERS_SECONDS_MAX = 2.0
 # A client that always has more to say must let others speak.
 PASSES_PER_TURN_MAX = 8
 
@@ -333,12 +337,21 @@ class Connection:
             self._last_bytes -= count
             self._reader.receive_data(data, count)
             await self._handle_all()
-        while self._line and not self._is_closed:
-            self._is_stopped = True  # so that whoever completes an answer wakes us
-            await self._wait_in_line()
+        await self._await_answers()
         await self.drain()
         if is_in_use and not self._is_closed:
             await self._linger()
+
+    async def _await_answers(self) -> None:
+        """Wait for the disk, however long that takes; for what others have to say, a little."""
+        patience = trio.CancelScope()
+        while self._line and not self._is_closed and not patience.cancelled_caught:
+            last = self._line[-1].pending
+            if last is not None and last.stops_line:
+                patience = trio.move_on_after(OTHERS_SECONDS_MAX)
+            with patience:
+                self._is_stopped = True  # so that whoever completes an answer wakes us
+                await self._wait_in_line()
 
     async def _linger(self) -> None:
         """Closing while something comes would reset the connection, and the client might lose its last answers."""
@@ -352,7 +365,7 @@ class Connection:
         """Close for a reason that there is no answer for. What is ready is sent first."""
         if self._is_closed:
             return
-        log.info("%s on %s is cut off: %s", self.client_host, self.listener_name, why)
+        cut_offs.info(trio.current_time(), "%s on %s is cut off: %s", self.client_host, self.listener_name, why)
         self.send()
         self.close()
 

@@ -15,9 +15,9 @@ import json
 import logging
 import math
 import reprlib
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from ottla.config.broker import BrokerConfig
@@ -70,8 +70,8 @@ class Formatter(logging.Formatter):
 
     def time(self, record: logging.LogRecord) -> str:
         """UTC, so that the logs of several nodes can be laid side by side."""
-        at = datetime.fromtimestamp(record.created, UTC)
-        return f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z"
+        part, seconds = math.modf(record.created)
+        return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{int(part * 1000):03}Z"
 
     def level(self, record: logging.LogRecord) -> str:
         return LEVEL_NAMES.get(record.levelno, record.levelname)

@@ -102,13 +102,18 @@ class Deadlines:
         return len(self._heap)
 
     def end(self) -> None:
-        """The broker stops: nobody waits any longer, neither those who do now nor those who come."""
+        """The broker stops: nobody waits for news any longer, neither those who do now nor those who come.
+
+        Who waits for a change that is under way, and may yet fail, is told what becomes of it.
+        """
         self._is_over = True
-        self.expire_until(math.inf)
+        for _, _, pending in list(self._heap):
+            if not pending.may_fail:
+                pending.expire()
         self._send_answers()
 
     def add(self, deadline: float, pending: Pending) -> None:
-        if self._is_over:
+        if self._is_over and not pending.may_fail:
             deadline = -math.inf
         if len(self._heap) >= self._sweep_size:
             self._sweep()

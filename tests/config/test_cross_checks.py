@@ -50,6 +50,7 @@ def test_a_sound_configuration_passes(static: dict[str, str]) -> None:
         (CONTROLLER | {"listeners": "CONTROLLER://:1,PLAINTEXT://:2"}, "listeners"),
         (CONTROLLER | {"inter.broker.listener.name": "CONTROLLER"}, "inter.broker.listener.name"),
         ({"listeners": "PLAINTEXT"}, "listeners"),
+        ({"listener.name.plaintext.max.connections": "many"}, "max.connections"),
         ({"listeners": "PLAINTEXT://:1,CONTROLLER://:1"}, "listeners"),
         ({"listener.security.protocol.map": "PLAINTEXT:TELNET"}, "listener.security.protocol.map"),
         ({"advertised.listeners": "OTHER://h:1"}, "advertised.listeners"),

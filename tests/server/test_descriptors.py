@@ -5,11 +5,13 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ottla.server import descriptors
+from tests.server.node_process import ANNOUNCEMENT, a_process
 
 SCRIPT = """
 import resource
@@ -27,6 +29,16 @@ def limited(monkeypatch: pytest.MonkeyPatch, soft: int) -> None:
 
 def test_a_process_takes_what_it_may_have() -> None:
     subprocess.run([sys.executable, "-c", SCRIPT], check=True, timeout=60)
+
+
+def test_a_node_takes_what_it_may_have(tmp_path: Path) -> None:
+    few = ("sh", "-c", 'ulimit -S -n 128; exec "$@"', "sh")
+    place = ("--log.dirs", str(tmp_path), "--listeners", "PLAINTEXT://127.0.0.1:0")
+    with a_process(*place, inside=few) as node:
+        node.line(ANNOUNCEMENT)
+        (line,) = [line for line in Path(f"/proc/{node.pid}/limits").read_text().splitlines() if "open files" in line]
+        soft, hard = line.split()[3:5]
+        assert soft == hard != "128"
 
 
 def test_a_system_that_refuses_that_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

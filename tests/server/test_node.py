@@ -83,6 +83,23 @@ async def test_a_node_starts_serves_and_stops_cleanly(tmp_path: Path) -> None:
 
 
 @in_trio
+async def test_segments_get_the_descriptors_that_connections_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_module, "open_segments_max", lambda: 10)
+    asked: list[int] = []
+    opened = node_module.LogDirectories.open
+
+    def note(*args: Any, open_segments_max: int, **options: Any) -> Any:
+        asked.append(open_segments_max)
+        return opened(*args, open_segments_max=open_segments_max, **options)
+
+    monkeypatch.setattr(node_module.LogDirectories, "open", note)
+    async with running(tmp_path):
+        assert asked == [10]
+
+
+@in_trio
 async def test_a_second_life_is_the_same_node_of_the_same_cluster(tmp_path: Path) -> None:
     async with running(tmp_path) as node:
         first = node.cluster_id

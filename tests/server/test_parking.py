@@ -132,6 +132,31 @@ def test_whoever_waits_for_weeks_and_is_answered_at_once_leaves_little_behind() 
     assert len(deadlines) == 1
 
 
+@by_test_clock
+async def test_at_the_end_nobody_waits_for_news_and_a_change_is_seen_through() -> None:
+    sent: list[int] = []
+    deadlines = Deadlines(lambda: sent.append(1))
+    news, changing, later = (
+        placed(expire=lambda: "nothing"),
+        placed(may_fail=True, expire=lambda: "late"),
+        placed(expire=lambda: "nothing"),
+    )
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(deadlines.run)
+        for pending, _ in (news, changing):
+            deadlines.add(trio.current_time() + 100, pending)
+        await pass_time(1)
+        sent.clear()
+        deadlines.end()
+        assert (news[1].replies, changing[1].replies, sent) == (["nothing"], [], [1])
+        deadlines.add(trio.current_time() + 100, later[0])
+        await pass_time(0)
+        assert later[1].replies == ["nothing"]
+        changing[0].complete("done")
+        assert changing[1].replies == ["done"]
+        nursery.cancel_scope.cancel()
+
+
 def test_100_000_parked_deadlines_cost_what_a_heap_costs() -> None:
     """Two objects and a place in a list each, and nothing that wakes up by itself."""
     dice = random.Random(7)

@@ -12,12 +12,17 @@ import trio
 import trio.testing
 
 from ottla.server import node as node_module
+from ottla.server.connection import LINGER_SECONDS_MAX, OTHERS_SECONDS_MAX
+from ottla.server.context import Context
+from ottla.server.parking import Pending
 from ottla.storage.clean_shutdown import FILE_NAME as CLEAN_MARKER
 from ottla.wire.framing import FrameReader
+from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.fetch import FetchRequest
 from ottla.wire.messages.headers import ResponseHeader
 from ottla.wire.messages.produce import ProduceRequest, ProduceResponse
 from tests.server.node_process import a_node
+from tests.server.test_connection import asking
 from tests.server.test_node import create_topic as create_topic_of
 from tests.server.test_node import running
 from tests.server.test_node_process import TOPIC, a_client, all_values, create_topic
@@ -113,6 +118,33 @@ async def test_who_does_not_close_his_end_is_waited_for_a_little(tmp_path: Path)
         assert not await client.stream.receive_some(1)  # the end of what the broker says, not a reset
         await pass_time(1.1)
         assert not world.listener.connections
+
+
+@by_test_clock
+async def test_answers_that_others_would_have_to_complete_are_waited_for_a_little(tmp_path: Path) -> None:
+    parked: list[Pending] = []
+
+    def handler(context: Context, request: ApiVersionsRequest) -> Pending:
+        parked.append(Pending(stops_line=True))
+        return parked[-1]
+
+    async with a_world(tmp_path, routes=asking(handler), serves=False) as world:
+        clients = []
+        for _ in range(2):
+            connection, client = world.local_connection()
+            world.nursery.start_soon(connection.serve)
+            await client.send((ApiVersionsRequest(), 0))
+            await trio.testing.wait_all_tasks_blocked()
+            connection.finish()
+            clients.append(client)
+        await trio.testing.wait_all_tasks_blocked()
+        parked[0].complete(ApiVersionsResponse(api_keys=[]))
+        world.broker.send_answers()
+        assert (await clients[0].receive(ApiVersionsRequest, 0))[0] == 1
+        await pass_time(OTHERS_SECONDS_MAX)
+        assert await clients[1].is_cut_off()
+        await pass_time(LINGER_SECONDS_MAX)
+        assert parked[1].is_complete  # given up
 
 
 # A node that stops

@@ -74,26 +74,25 @@ class _Work:
     def level_topic(self, topic: bytes) -> int:
         """Move partitions of a topic from the most to the least loaded of its subscribers; says how many."""
         order = LoadRanges(self.subscribers[topic], self.loads)
-        moved = 0
         if order.spread <= 1:
-            return moved
+            return 0
+        moved = 0
         movable: dict[int, list[int]] = defaultdict(list)
         for partition, owner in enumerate(self.owners[topic]):
             movable[owner].append(partition)
-        while not order.is_balanced():
+        while True:
             giver = order.next_most()
             while giver is not None and not movable[giver]:
                 order.exclude_last_most()
                 giver = order.next_most()
             if giver is None:
-                break
+                return moved
             partition = movable[giver].pop()
             taker = order.next_least()
             if order.is_balanced():
-                break
+                return moved
             self.give(topic, partition, taker)
             moved += 1
-        return moved
 
     def give(self, topic: bytes, partition: int, member: int) -> None:
         owner = self.owners[topic][partition]

@@ -90,8 +90,8 @@ class Migration:
         """Whoever waits in the classic group is to join again; its members have their sessions in the new group."""
         answers = _refuse_waiting(classic, ErrorCode.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
-            if member.classic is not None:
-                self.deadlines.session(group.group_id, member.member_id, now_ms + member.classic.session_timeout_ms)
+            assert member.classic is not None, "they come from a classic group"
+            self.deadlines.session(group.group_id, member.member_id, now_ms + member.classic.session_timeout_ms)
         return answers
 
     # -- downwards ----------------------------------------------------------------------------------------------------

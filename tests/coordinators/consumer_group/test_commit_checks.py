@@ -1,3 +1,5 @@
+"""Commits of owners, of former owners and of zombies."""
+
 from __future__ import annotations
 
 import pytest

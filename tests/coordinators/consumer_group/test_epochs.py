@@ -1,3 +1,5 @@
+"""Which epoch a member may come with, and how the epoch of a group grows."""
+
 from __future__ import annotations
 
 import pytest

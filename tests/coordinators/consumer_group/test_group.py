@@ -1,3 +1,5 @@
+"""A group and what follows from its members."""
+
 from __future__ import annotations
 
 import pytest

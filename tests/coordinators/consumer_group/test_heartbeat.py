@@ -1,6 +1,9 @@
+"""Heartbeats as a consumer sends them, and what comes of them."""
+
 from __future__ import annotations
 
-from ottla.wire.errors import ErrorCode
+from ottla.coordinators.group import Group, GroupType
+from ottla.wire.errors import ErrorCode, KafkaError
 from tests.coordinators.consumer_group.world import BILLS, BILLS_TOPIC, ORDERS, ORDERS_TOPIC, ConsumerWorld, assigned
 
 
@@ -114,10 +117,24 @@ def test_topics_that_nobody_wants_change_nothing() -> None:
 
 
 def test_what_could_not_be_written_has_not_happened() -> None:
-    from ottla.wire.errors import KafkaError
-
     world = ConsumerWorld()
     world.write_error = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
     world.refused(world.beat("a", topics=["orders"], owned={}, timeout_ms=1))
     assert world.shard.state.groups == {}
     assert assigned(world.enter("a")) == {ORDERS: [0, 1, 2, 3]}
+
+
+class OtherGroup(Group):
+    """A group of a kind that is neither of ours."""
+
+    type = GroupType.SHARE
+
+
+OtherGroup.__abstractmethods__ = frozenset()
+
+
+def test_who_joins_a_group_of_another_kind_does_not_find_it() -> None:
+    world = ConsumerWorld()
+    world.shard.state.groups["g"] = OtherGroup("g")  # type: ignore[abstract]
+    refused = world.beat("a", topics=["orders"], owned={}, timeout_ms=1)
+    assert world.refused(refused) is ErrorCode.GROUP_ID_NOT_FOUND

@@ -1,3 +1,5 @@
+"""Members that go, and what becomes of what they had."""
+
 from __future__ import annotations
 
 from ottla.coordinators.consumer_group.leaving import until_it_is_back
@@ -80,3 +82,10 @@ def test_the_assignment_is_told_with_the_next_heartbeat_of_those_who_stay() -> N
     world.advance(2_000)
     epoch = world.group.members["b"].epoch
     assert assigned(world.good(world.beat("b", epoch, owned={ORDERS: [2, 3]}))) == {ORDERS: [0, 1, 2, 3]}
+
+
+def test_a_static_member_may_leave_for_good() -> None:
+    world = ConsumerWorld()
+    world.enter("a", instance_id="x")
+    world.good(world.beat("a", -1, instance_id="x"))
+    assert (world.group.is_empty, world.group.static_members) == (True, {})

@@ -1,3 +1,5 @@
+"""A member as a value."""
+
 from __future__ import annotations
 
 from ottla.coordinators.consumer_group.member import Member, MemberState

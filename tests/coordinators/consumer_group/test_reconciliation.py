@@ -87,6 +87,7 @@ def test_a_partition_that_a_member_is_giving_back_is_its_own_to_take_again() -> 
 def test_a_member_at_its_target_stays_as_it_is() -> None:
     member = Member("m", epoch=2, assigned={A: {0: 1}})
     assert reconcile(member, step({A: {0, 1}})) is member
+    assert reconcile(member, step({A: {0, 1}}, changed=True)) is member
 
 
 def test_topics_that_are_not_wanted_any_more_are_given_back_without_a_new_target() -> None:

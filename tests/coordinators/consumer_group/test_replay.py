@@ -1,3 +1,5 @@
+"""From records to groups: old records, tombstones, and a log that was loaded anew."""
+
 from __future__ import annotations
 
 from ottla.coordinators.classic.group import ClassicGroup

@@ -1,3 +1,5 @@
+"""Heartbeats that cannot be meant."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""In which order members and groups leave the log."""
+
 from __future__ import annotations
 
 from ottla.coordinators.consumer_group import tombstones
