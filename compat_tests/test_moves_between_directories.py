@@ -72,13 +72,14 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     node.format()
     with node.running(), RawConnection(HOST, node.port) as kafka:
         kafka_topics.create(node.bootstrap, {MOVING: {}})
+        appeared(kafka, MOVING)
         produce(kafka)
         before = node_state.fetched(kafka, MOVING, 0)
         (here,) = (one.path for one in lies(kafka))
         there = paths[1 - paths.index(here)]
         seen_by_kafka = begin(kafka, there)
         kafka_topics.create(node.bootstrap, {CHOSEN: {}})
-        chosen_by_kafka = lies(kafka, CHOSEN)
+        chosen_by_kafka = appeared(kafka, CHOSEN)
         node.stop()
     words = ("--log.dirs", ",".join(paths), "--listeners", f"PLAINTEXT://{HOST}:0,CONTROLLER://{HOST}:0")
     with a_process("--config", str(node.config_path), *words) as process:
@@ -90,7 +91,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
             produce(ottla)
             seen_by_ottla = begin(ottla, here, chosen=f"{CHOSEN}-2")
             kafka_topics.create(process.address, {f"{CHOSEN}-2": {}})
-            chosen_by_ottla = lies(ottla, f"{CHOSEN}-2")
+            chosen_by_ottla = appeared(ottla, f"{CHOSEN}-2")
         assert process.stop() == 0, process.printed
     with node.running(), RawConnection(HOST, node.port) as kafka:
         kafka_found = lies(kafka)
@@ -155,6 +156,14 @@ def lies(connection: RawConnection, topic: str = MOVING) -> list[Lies]:
         ),
         key=lambda one: one.is_copy,
     )
+
+
+def appeared(connection: RawConnection, topic: str) -> list[Lies]:
+    """Kafka answers when a topic is in the metadata, and makes its logs after that."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while not (found := lies(connection, topic)):
+        assert time.monotonic() < deadline, topic
+    return found
 
 
 def finish(connection: RawConnection) -> None:

@@ -1,4 +1,5 @@
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -8,6 +9,7 @@ import java.util.Random;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -32,6 +34,7 @@ final class ProducerScenarios {
         ALL.put("refused_records", ProducerScenarios::refusedRecords);
         ALL.put("unknown_topic", ProducerScenarios::unknownTopic);
         ALL.put("partitions_for", ProducerScenarios::partitionsFor);
+        ALL.put("telemetry", ProducerScenarios::telemetry);
     }
 
     private static void codec(World world, String codec) throws Exception {
@@ -187,6 +190,19 @@ final class ProducerScenarios {
                 counts.merge(sent.partition(), 1, Integer::sum);
             }
             world.say("by key", counts);
+        }
+    }
+
+    /** Nobody receives metrics here (KIP-714): clients are not told of it, and wait in vain. */
+    private static void telemetry(World world) {
+        Duration wait = Duration.ofMillis(500);
+        try (Producer<String, String> producer = world.producer();
+                Admin admin = world.admin(Map.of("bootstrap.servers", world.bootstrap, "enable.metrics.push", true))) {
+            world.attempt("producer", () -> producer.clientInstanceId(wait));
+            world.attempt("admin", () -> admin.clientInstanceId(wait));
+        }
+        try (Producer<String, String> producer = world.producer("enable.metrics.push", false)) {
+            world.attempt("switched off", () -> producer.clientInstanceId(wait));
         }
     }
 }

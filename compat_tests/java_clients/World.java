@@ -8,12 +8,14 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
@@ -101,8 +103,11 @@ final class World implements AutoCloseable {
             config.put(pair.substring(0, pair.indexOf('=')), pair.substring(pair.indexOf('=') + 1));
         }
         got(admin.createTopics(List.of(new NewTopic(topic, partitions, (short) 1).configs(config))).all());
-        // Kafka answers when the controller knows the topic; its broker may learn of it later.
+        // Kafka answers when the controller knows the topic; its broker may learn of it later, and lead it later still.
         until(() -> got(admin.describeTopics(List.of(topic)).allTopicNames()).get(topic).partitions().size() == partitions);
+        Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
+        Reading.partitions(topic, partitions).forEach(partition -> ends.put(partition, OffsetSpec.latest()));
+        got(admin.listOffsets(ends).all());
         return topic;
     }
 

@@ -26,7 +26,6 @@ FAMILIES = (
     "ClusterScenarios",
     "ChangeScenarios",
 )
-ONLY_OTTLA = "OttlaScenarios"
 SHARED = ("Scenarios", "World", "Reading", "Configs")
 _SCENARIO = re.compile(r'ALL\.put\("(\w+)"(?: \+ (\w+))?')
 _LOOP = re.compile(r"for \(String (\w+) : List\.of\(([^)]*)\)\) \{\s+ALL")
@@ -46,7 +45,7 @@ class Client:
 
     def classpath(self) -> str:
         jars = f"{jvm.jars(self.jars)}/*"
-        classes = jvm.compile_java([source_path(name) for name in (*SHARED, *self.families, ONLY_OTTLA)], jars)
+        classes = jvm.compile_java([source_path(name) for name in (*SHARED, *self.families)], jars)
         return f"{classes}:{jars}"
 
 
@@ -81,13 +80,13 @@ def scenario_names(text: str) -> list[str]:
     return names
 
 
-def run(client: Client, side: Side, families: Sequence[str]) -> dict[str, Outcome]:
-    """Run scenarios of a client against one broker, and restart that broker when they ask for it."""
+def run(client: Client, side: Side) -> dict[str, Outcome]:
+    """Run all scenarios of a client against one broker, and restart that broker when they ask for it."""
     prefix = f"c{client.name.replace('.', '')}-"
     process = jvm.java(
         client.classpath(),
         "Scenarios",
-        *(side.bootstrap, side.controllers, prefix, *families),
+        *(side.bootstrap, side.controllers, prefix, *client.families),
         jvm_options=("-XX:TieredStopAtLevel=1",),
     )
     watchdog = threading.Timer(SECONDS_MAX, process.kill)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from compat_tests.java_clients.scenarios import CLIENTS, ONLY_OTTLA, Client, Outcome, run
+from compat_tests.java_clients.scenarios import CLIENTS, Client, Outcome, run
 from compat_tests.side_by_side import Side, both_running
 
 pytestmark = pytest.mark.jvm
@@ -34,8 +34,8 @@ def results(sides: tuple[Side, Side]) -> dict[Client, tuple[ByScenario, ByScenar
     found = {}
     with ThreadPoolExecutor(2) as pool:
         for client in CLIENTS:
-            asked_ottla = pool.submit(run, client, ottla, (*client.families, ONLY_OTTLA))
-            asked_kafka = pool.submit(run, client, kafka, client.families)
+            asked_ottla = pool.submit(run, client, ottla)
+            asked_kafka = pool.submit(run, client, kafka)
             found[client] = asked_ottla.result(), asked_kafka.result()
     return found
 
@@ -49,17 +49,3 @@ def test_a_scenario_gets_kafkas_answers(
     assert kafka.answers, "a scenario that says nothing proves nothing"
     assert ottla.failure == ""
     assert ottla.answers == kafka.answers
-
-
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_clients_get_an_id_for_their_metrics(
-    results: Mapping[Client, tuple[ByScenario, ByScenario]], client: Client
-) -> None:
-    """KIP-714. Apache Kafka offers it only with a plug-in, so there is nothing to compare with."""
-    telemetry = results[client][0]["telemetry"]
-    assert telemetry.failure == ""
-    assert telemetry.answers == [
-        "producer: an id of 22 letters",
-        "admin: an id of 22 letters",
-        "switched off: IllegalStateException",
-    ]

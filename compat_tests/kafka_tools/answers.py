@@ -1,4 +1,4 @@
-"""What every tool printed about both nodes, made comparable: ids, ports, times, paths and sizes have no value of their own.
+"""What every tool printed about both nodes, made comparable: ids, ports, times, paths and sizes are masked.
 
 It knows how commands are filled in and run, and what in their answers is of this run only.
 """

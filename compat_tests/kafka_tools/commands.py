@@ -134,7 +134,7 @@ CONFIG_COMMANDS = (
 )
 
 KEYED = "--topic tools --reader-property parse.key=true --reader-property key.separator=: "
-SHOWN = "--formatter-property print.key=true --formatter-property print.offset=true --formatter-property print.partition=true "
+SHOWN = "".join(f"--formatter-property print.{what}=true " for what in ("key", "offset", "partition"))
 RECORDS = "".join(f"key-{number}:value-{number}\n" for number in range(40))
 
 RECORD_COMMANDS = (
@@ -156,7 +156,7 @@ RECORD_COMMANDS = (
     Command(
         "producer_performance",
         TOOLS + "ProducerPerformance",
-        "--topic with.dot --num-records 500 --record-size 100 --throughput -1 --producer-props bootstrap.servers={bootstrap}",
+        SERVER + "--topic with.dot --num-records 500 --record-size 100 --throughput -1",
         only="^500 records sent",
     ),
     Command(

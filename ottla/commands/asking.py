@@ -11,6 +11,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from textwrap import indent
 from typing import TYPE_CHECKING, TextIO
 
 from ottla.commands import UsageError
@@ -25,16 +28,22 @@ TIMEOUT_SECONDS = 30.0
 Commands = argparse._SubParsersAction  # its public name is only in comments of the standard library
 
 
-def add_command(commands: Commands[argparse.ArgumentParser], name: str, summary: str, more: str, examples: str) -> argparse.ArgumentParser:
-    """A command that asks a cluster, with the arguments that all of them have."""
+def add_command(
+    commands: Commands[argparse.ArgumentParser], name: str, runs: str, *, summary: str, more: str, examples: str
+) -> argparse.ArgumentParser:
+    """A command that asks a cluster, with the arguments that all of them have.
+
+    `runs` is a function of this package, as `module:function`, that is loaded when it is called.
+    """
     parser = commands.add_parser(
         name,
         help=summary,
         description=more,
-        epilog=f"examples:\n{examples}",
+        epilog="examples:\n" + indent(examples, "  "),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.set_defaults(command=partial(_run, runs))
     shared = parser.add_argument_group("cluster")
     shared.add_argument(
         "-b",
@@ -50,6 +59,12 @@ def add_command(commands: Commands[argparse.ArgumentParser], name: str, summary:
         help=f"how long to try what may still succeed ({TIMEOUT_SECONDS:g})",
     )
     return parser
+
+
+def _run(place: str, parsed: argparse.Namespace) -> int:
+    module, _, function = place.partition(":")
+    status: int = getattr(import_module(f"ottla.commands.{module}"), function)(parsed)
+    return status
 
 
 def add_json(parser: argparse.ArgumentParser, what: str = "one JSON object per line") -> None:

@@ -46,8 +46,11 @@ def no_broker(bootstrap: str, error: KafkaError) -> CommandFailed:
     )
 
 
+LISTED_BY = {"topic": "ottla topics list", "group": "ottla groups list", "broker": "ottla cluster info"}
+
+
 def not_there(kind: str, name: str, names: Iterable[str]) -> CommandFailed:
-    """A topic or group that does not exist, with the names that may have been meant."""
+    """A topic, group or broker that does not exist, with the names that may have been meant."""
     close = difflib.get_close_matches(name, list(names), n=3, cutoff=0.6)
-    meant = f"; did you mean {' or '.join(close)}?" if close else f"; `ottla {kind}s list` shows what there is"
+    meant = f"; did you mean {' or '.join(close)}?" if close else f"; `{LISTED_BY[kind]}` shows what there is"
     return CommandFailed(f"there is no {kind} {name}{meant}")

@@ -7,9 +7,11 @@ memory than one of a hundred; from block to block columns only grow wider.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, TextIO
+
+from ottla.commands.text_form import compact_json
 
 BLOCK_ROWS = 100
 
@@ -50,11 +52,17 @@ Row = dict[str, Any]
 
 
 class Column(NamedTuple):
-    """A title, how to show a row's value, and whether it is a number."""
+    """A title, how to show a row's value, whether it is a number, and in which rows one should notice it."""
 
     title: str
     show: Callable[[Row], str]
     is_number: bool = False
+    is_remarkable: Callable[[Row], bool] | None = None
+
+
+class Cell(NamedTuple):
+    text: str
+    is_remarkable: bool = False
 
 
 class Table:
@@ -64,7 +72,7 @@ class Table:
         self.terminal = terminal
         self.columns = columns
         self.widths = [len(column.title) for column in columns]
-        self.pending: list[list[str] | str] = [[column.title for column in columns]]
+        self.pending: list[list[Cell] | str] = [[Cell(column.title) for column in columns]]
         self.is_first = True
 
     def __enter__(self) -> Table:
@@ -77,12 +85,17 @@ class Table:
             self.write()
 
     def row(self, row: Row) -> None:
-        self._add([column.show(row) for column in self.columns])
+        self._add(
+            [
+                Cell(column.show(row), column.is_remarkable is not None and column.is_remarkable(row))
+                for column in self.columns
+            ]
+        )
 
     def line(self, text: str) -> None:
         self._add(text)
 
-    def _add(self, cells: list[str] | str) -> None:
+    def _add(self, cells: list[Cell] | str) -> None:
         self.pending.append(cells)
         if len(self.pending) >= BLOCK_ROWS:
             self.write()
@@ -90,19 +103,67 @@ class Table:
     def write(self) -> None:
         rows = [cells for cells in self.pending if isinstance(cells, list)]
         for number in range(len(self.widths)):
-            self.widths[number] = max([self.widths[number], *(len(cells[number]) for cells in rows)])
+            self.widths[number] = max([self.widths[number], *(len(cells[number].text) for cells in rows)])
         for cells in self.pending:
             text = cells if isinstance(cells, str) else self._aligned(cells)
             self.terminal.line(self.terminal.bold(text) if self.is_first else text)
             self.is_first = False
         self.pending = []
 
-    def _aligned(self, cells: list[str]) -> str:
-        padded = [
-            cell.rjust(width) if column.is_number else cell.ljust(width)
-            for cell, width, column in zip(cells, self.widths, self.columns, strict=True)
-        ]
+    def _aligned(self, cells: list[Cell]) -> str:
+        padded = []
+        for cell, width, column in zip(cells, self.widths, self.columns, strict=True):
+            blanks = " " * (width - len(cell.text))
+            text = self.terminal.remarkable(cell.text) if cell.is_remarkable else cell.text
+            padded.append(blanks + text if column.is_number else text + blanks)
         return "  ".join(padded).rstrip()
+
+
+def show(terminal: Terminal, columns: Sequence[Column], rows: Iterable[Row], *, as_json: bool) -> None:
+    """Rows as a table, or each as a JSON object on a line of its own."""
+    if as_json:
+        for row in rows:
+            terminal.line(compact_json(row))
+        return
+    with Table(terminal, columns) as table:
+        for row in rows:
+            table.row(row)
+
+
+class Redrawn:
+    """Lines of a terminal that are written again in the same place, over those of the last time."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.line_count = 0
+
+    def draw(self, text: str) -> None:
+        if self.line_count:
+            self.terminal.stream.write(f"\033[{self.line_count}A\033[J")
+        self.terminal.stream.write(text)
+        self.terminal.stream.flush()
+        self.line_count = text.count("\n")
+
+
+class Tally:
+    """How much has been done of work whose end is not known, on one line of a terminal that is erased in the end."""
+
+    def __init__(self, stream: TextIO, what: str) -> None:
+        self.stream = stream
+        self.what = what
+        self.is_written = False
+
+    def reached(self, done: int) -> None:
+        if self.stream.isatty():
+            self.stream.write(f"\r{self.what}: {done:,}")
+            self.stream.flush()
+            self.is_written = True
+
+    def erase(self) -> None:
+        if self.is_written:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+            self.is_written = False
 
 
 class Progress:

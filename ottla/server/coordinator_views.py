@@ -35,7 +35,14 @@ def group_settings(config: BrokerConfig) -> GroupSettings:
 
 def consumer_times(image: MetadataImage, config: BrokerConfig, group_id: str) -> ConsumerTimes:
     """What holds for one group: what is set for it, within the broker's bounds, else the broker's own."""
-    found = group_config(image.config_overrides(ConfigType.GROUP, group_id), config)
+    overrides = image.config_overrides(ConfigType.GROUP, group_id)
+    if not overrides:  # asked with every heartbeat
+        return ConsumerTimes(
+            config.group_consumer_session_timeout_ms,
+            config.group_consumer_heartbeat_interval_ms,
+            config.group_consumer_assignment_interval_ms,
+        )
+    found = group_config(overrides, config)
     return ConsumerTimes(
         found.consumer_session_timeout_ms,
         found.consumer_heartbeat_interval_ms,

@@ -19,6 +19,7 @@ from ottla.coordinators.stored_form import encode
 from ottla.coordinators.write_errors import as_coordinator_error
 from ottla.server.partition import Partition
 from ottla.wire.compression import Codec
+from ottla.wire.encoder import EncodeError
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import HEADER_BYTES, BatchBuilder
 
@@ -103,6 +104,10 @@ class LedShard:
                 self._write(outcome)
             except KafkaError as error:
                 self._fail(outcome, asked, as_coordinator_error(error))
+                return
+            except EncodeError as error:
+                # What is not UTF-8 grows when it is read, and a name may become too long to be stored.
+                self._fail(outcome, asked, KafkaError(ErrorCode.INVALID_REQUEST, f"it cannot be stored: {error}"))
                 return
         self._waiting.append(_Waiting(self.partition.log.end_offset, outcome, asked))
         self._answer_committed()

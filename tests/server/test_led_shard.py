@@ -198,6 +198,12 @@ def test_of_its_own_answer_a_request_hears_nothing_if_its_records_are_not_writte
         assert [told.code for told in rig.told] == [ErrorCode.UNKNOWN_SERVER_ERROR]
 
 
+def test_a_name_that_is_too_long_to_be_stored_changes_nothing_and_is_told(rig: Rig) -> None:
+    rig.ask(Outcome("done", [commit(7, "\ufffd" * 20_000)]))
+    assert rig.told[0].code is ErrorCode.INVALID_REQUEST
+    assert rig.partition.log.end_offset == 0
+
+
 def test_what_is_not_atomic_goes_in_several_batches(tmp_path: Path) -> None:
     with a_world(tmp_path, {}) as world:
         rig = Rig(world, **{"max.message.bytes": "2000"})

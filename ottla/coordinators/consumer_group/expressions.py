@@ -38,6 +38,8 @@ def take_in(
     KafkaError(INVALID_REGULAR_EXPRESSION) if it cannot be compiled.
     """
     new = member.subscription.regex
+    if not old and not new and not group.regexes:
+        return Change.NONE
     change = Change.NONE
     is_first = False
     if new != old:
@@ -48,7 +50,7 @@ def take_in(
             drafted.append(tombstones.of_regex(group.group_id, old))
         change = Change.RESOLVED if not new or (not is_first and new in group.resolved) else Change.UNRESOLVED
     expressions = _expressions_after(group, old, new)
-    if expressions and (is_first or group.regexes) and _is_due(group, expressions, is_first, around, now_ms):
+    if expressions and _is_due(group, expressions, is_first, around, now_ms):
         around.state.timers.schedule(
             ("consumer-regex", group.group_id), now_ms, lambda later_ms: resolve(group.group_id, around, later_ms)
         )

@@ -19,7 +19,7 @@ from ottla.coordinators.consumer_group.expressions import Change
 from ottla.coordinators.consumer_group.group import ConsumerGroup, Refresh
 from ottla.coordinators.consumer_group.member import Member, MemberState
 from ottla.coordinators.consumer_group.reconciliation import OwnedPartitions, Step, reconcile
-from ottla.coordinators.consumer_group.surroundings import Surroundings
+from ottla.coordinators.consumer_group.surroundings import Surroundings, offered_assignors
 from ottla.coordinators.consumer_group.target import Target
 from ottla.coordinators.contract import Record
 from ottla.coordinators.subscriptions import Subscription, all_alike, all_wanted_names, wanted_names
@@ -59,6 +59,8 @@ class Progress:
             self._look_at_topics(after, must_bump)
 
     def _subscriptions_with(self, member: Member) -> Counter[Subscription]:
+        if self.is_known and member.subscription == self.old.subscription:
+            return self.group.subscriptions
         after = Counter(self.group.subscriptions)
         if self.is_known:
             after[self.old.subscription] -= 1
@@ -78,10 +80,12 @@ class Progress:
     def assign(self, member: Member) -> Target:
         """Step 2: the member's part of the target, of a new one if that is due."""
         group = self.group
-        interval_ms = self.around.times_of(group.group_id).assignment_interval_ms
-        if group.target_epoch >= self.epoch or not target.may_be_computed(group, interval_ms, self.now_ms):
+        if group.target_epoch >= self.epoch:
             return self.last_target(member)
-        default = self.around.state.settings.consumer_assignors[0]
+        interval_ms = self.around.times_of(group.group_id).assignment_interval_ms
+        if not target.may_be_computed(group, interval_ms, self.now_ms):
+            return self.last_target(member)
+        default = offered_assignors(self.around.state.settings)[0]
         assignor = target.preferred_assignor(group, self.old if self.is_known else None, member, default)
         computed = target.next_target(group, member, assignor, self.alike, self.around)
         self.drafted += target.changes(group, self.epoch, computed, self.now_ms)

@@ -20,7 +20,7 @@ from ottla.coordinators.consumer_group.member import LEFT_EPOCH, LEFT_STATIC_EPO
 from ottla.coordinators.consumer_group.migration import Migration
 from ottla.coordinators.consumer_group.replay import REPLAYS, replay
 from ottla.coordinators.consumer_group.request_checks import check_heartbeat
-from ottla.coordinators.consumer_group.surroundings import Surroundings, TimesOf
+from ottla.coordinators.consumer_group.surroundings import Surroundings, TimesOf, offered_assignors
 from ottla.coordinators.contract import Outcome, RequestContext
 from ottla.coordinators.state import ShardState
 from ottla.coordinators.topics_view import TopicsView
@@ -56,7 +56,7 @@ class ConsumerProtocol:
         return self._leaving.leave(group, request, now_ms)
 
     def describe(self, group_ids: Iterable[str]) -> list[DescribedGroup]:
-        default = self._state.settings.consumer_assignors[0]
+        default = offered_assignors(self._state.settings)[0]
         return [described(id_, self._state.groups.get(id_), self._state.topics, default) for id_ in group_ids]
 
     def _fence(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:

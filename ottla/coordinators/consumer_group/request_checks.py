@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ottla.coordinators.consumer_group.member import JOINING_EPOCH, LEFT_EPOCH, LEFT_STATIC_EPOCH
+from ottla.coordinators.consumer_group.surroundings import offered_assignors
 from ottla.coordinators.settings import GroupSettings
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.consumer_groups import ConsumerGroupHeartbeatRequest
@@ -27,10 +28,10 @@ def check_heartbeat(request: ConsumerGroupHeartbeatRequest, version: int, settin
         )
     elif epoch < LEFT_STATIC_EPOCH:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{epoch} is no member epoch")
-    if request.server_assignor is not None and request.server_assignor not in settings.consumer_assignors:
+    if request.server_assignor is not None and request.server_assignor not in offered_assignors(settings):
         raise KafkaError(
             ErrorCode.UNSUPPORTED_ASSIGNOR,
-            f"{request.server_assignor} is not among the assignors: {', '.join(settings.consumer_assignors)}",
+            f"{request.server_assignor:.100} is not among the assignors: {', '.join(offered_assignors(settings))}",
         )
 
 

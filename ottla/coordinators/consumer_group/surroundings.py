@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from ottla.coordinators.assignors import ASSIGNORS
 from ottla.coordinators.settings import GroupSettings
 from ottla.coordinators.state import ShardState
 from ottla.coordinators.topic_hash import group_hash, topic_hash
@@ -50,6 +51,19 @@ class Surroundings:
     def forget_hashes(self) -> None:
         """Topics are others than they were."""
         self._hashes.clear()
+
+
+# Kafka takes its own assignors by the names of their classes too.
+_CLASS_NAMES = {
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+
+
+def offered_assignors(settings: GroupSettings) -> tuple[str, ...]:
+    """The assignors that are configured, as far as they are here; all of them if none of those is."""
+    named = (_CLASS_NAMES.get(name, name) for name in settings.consumer_assignors)
+    return tuple(dict.fromkeys(name for name in named if name in ASSIGNORS)) or tuple(ASSIGNORS)
 
 
 def default_times(settings: GroupSettings) -> ConsumerTimes:

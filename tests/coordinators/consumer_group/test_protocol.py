@@ -10,6 +10,7 @@ from ottla.coordinators.shard import GroupShard
 from ottla.coordinators.topics_view import FixedTopics
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+from tests.coordinators.consumer_group.test_heartbeat import OtherGroup
 from tests.coordinators.consumer_group.world import BILLS_TOPIC, ORDERS_TOPIC, ConsumerWorld
 
 
@@ -59,3 +60,11 @@ def test_heartbeats_of_the_wrong_protocol_are_refused() -> None:
     world = ConsumerWorld()
     world.enter("a")
     assert world.heartbeat("a", 2) == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_groups_of_kinds_that_are_not_served_are_left_alone() -> None:
+    world = ConsumerWorld()
+    world.shard.state.groups["g"] = OtherGroup("g")  # type: ignore[abstract]
+    assert list(world.shard.loaded(world.now_ms)) == []
+    refused = world.answers[world.join()]
+    assert refused.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL

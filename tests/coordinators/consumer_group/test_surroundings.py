@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla.coordinators.consumer_group.surroundings import ConsumerTimes, Surroundings
+from ottla.coordinators.consumer_group.surroundings import ConsumerTimes, Surroundings, offered_assignors
 from ottla.coordinators.settings import GroupSettings
 from ottla.coordinators.state import ShardState
 from ottla.coordinators.topic_hash import group_hash, topic_hash
@@ -39,3 +39,13 @@ def test_times_are_those_of_the_broker_unless_a_group_has_its_own() -> None:
 
 def test_what_is_there_at_first_is_not_new() -> None:
     assert around().new_topics_version == 5
+
+
+def test_assignors_go_by_name_or_by_the_class_that_kafka_has() -> None:
+    range_class = "org.apache.kafka.coordinator.group.assignor.RangeAssignor"
+    for configured, offered in (
+        (("uniform", "range"), ("uniform", "range")),
+        ((range_class, "range", "com.example.Own"), ("range",)),
+        (("com.example.Own",), ("uniform", "range")),
+    ):
+        assert offered_assignors(GroupSettings(consumer_assignors=configured)) == offered
