@@ -13,7 +13,22 @@ import sys
 from collections.abc import Callable, Sequence
 
 from ottla import __version__
-from ottla.commands import EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, log, serve
+from ottla.commands import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    CommandFailed,
+    UsageError,
+    cluster,
+    configs,
+    consume,
+    groups,
+    log,
+    produce,
+    serve,
+    topics,
+)
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -33,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"ottla: {error}", file=sys.stderr)
         return EXIT_USAGE
+    except CommandFailed as error:
+        print(f"ottla: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
         # Whoever read us has seen enough (`ottla ... | head`). Python flushes once more on its way out: into nothing.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -46,6 +66,8 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     serve.add_parser(commands)
+    for family in (topics, produce, consume, groups, configs, cluster):
+        family.add_parser(commands)
     codec_parser = commands.add_parser(
         "describe-codec",
         help="print the code that encodes and decodes a message",

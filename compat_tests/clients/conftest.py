@@ -29,8 +29,6 @@ ADMINS = {face.name: face for face in (KafkaPythonAdmin, ConfluentAdmin, Aiokafk
 AUTO_CREATED_PARTITIONS = 3
 PROPERTIES = {"auto.create.topics.enable": "true", "num.partitions": str(AUTO_CREATED_PARTITIONS)}
 
-FIND_COORDINATOR = 10
-
 
 class MakeTopic(Protocol):
     def __call__(self, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str: ...
@@ -51,15 +49,6 @@ def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def admin(broker: Side) -> ConfluentAdmin:
     """The client by which tests prepare what they need."""
     return ConfluentAdmin(broker.bootstrap)
-
-
-@pytest.fixture(scope="session")
-def serves_groups(broker: Side) -> bool:
-    client = KafkaPythonAdmin(broker.bootstrap)
-    try:
-        return FIND_COORDINATOR in client.client.api_versions()
-    finally:
-        client.close()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """ListOffsets: where a log begins and ends, and from which offset on it is as young as a timestamp.
 
-Many partitions at once, one request to each leader, all at the same time; those that fail in a passing way are asked again.
+Many partitions at once, one request to each leader, all at the same time; those that fail in a passing way are asked
+again.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ from __future__ import annotations
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+# What a shell says of a process that Ctrl-C has ended.
+EXIT_INTERRUPTED = 130
 
 
 class CommandFailed(Exception):

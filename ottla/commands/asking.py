@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from textwrap import indent
+from textwrap import fill, indent
 from typing import TYPE_CHECKING, TextIO
 
 from ottla.commands import UsageError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ENVIRONMENT = "OTTLA_BOOTSTRAP_SERVERS"
 BOOTSTRAP = "localhost:9092"
 TIMEOUT_SECONDS = 30.0
+TEXT_WIDTH = 79
 
 Commands = argparse._SubParsersAction  # its public name is only in comments of the standard library
 
@@ -38,7 +39,7 @@ def add_command(
     parser = commands.add_parser(
         name,
         help=summary,
-        description=more,
+        description=fill(more, TEXT_WIDTH),
         epilog="examples:\n" + indent(examples, "  "),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

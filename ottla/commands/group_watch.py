@@ -75,4 +75,5 @@ def _line(change: Row, as_json: bool) -> str:
     committed = "-" if change["committedOffset"] is None else change["committedOffset"]
     end = "?" if change["endOffset"] is None else change["endOffset"]
     lag = "?" if change["lag"] is None else change["lag"]
-    return f"{time_text(change['time'])} {change['topic']}-{change['partition']} committed={committed} next={end} lag={lag}"
+    place = f"{change['topic']}-{change['partition']}"
+    return f"{time_text(change['time'])} {place} committed={committed} next={end} lag={lag}"

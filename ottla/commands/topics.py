@@ -40,7 +40,7 @@ def _add_describe(commands: Commands[argparse.ArgumentParser]) -> None:
         "describe",
         "topic_commands:describe_topics",
         summary="show leaders, replicas and offsets",
-        more="Show the partitions of topics: leader, replicas, in-sync replicas, first and next offset; and what is set.",
+        more="Show the partitions of topics: leader, replicas, in-sync replicas, first and next offset; what is set.",
         examples="ottla topics describe orders",
     )
     parser.add_argument("topics", metavar="TOPIC", nargs="+", help=_TOPIC)
@@ -71,7 +71,7 @@ def _add_alter(commands: Commands[argparse.ArgumentParser]) -> None:
         "alter",
         "topic_commands:alter_topic",
         summary="add partitions to a topic",
-        more="Add partitions to a topic. Keys will go to other partitions than before. Its settings: see `ottla configs`.",
+        more="Add partitions to a topic. Keys will go to other partitions than before. For settings: `ottla configs`.",
         examples="ottla topics alter orders --partitions 6",
     )
     parser.add_argument("topic", metavar="TOPIC", help=_TOPIC)

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 from ottla.client.blocking import Client
 from ottla.server.descriptors import raise_limit
 from ottla.wire.messages.fetch import FetchRequest
@@ -140,7 +142,9 @@ def test_hostile_clients_cost_little_and_honest_ones_go_on(tmp_path: Path) -> No
         idle_bytes = memory_bytes(node, "VmRSS")
 
         room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2 - OTHER_DESCRIPTORS
-        for number in range(min(IDLE_COUNT, room)):
+        if room < IDLE_COUNT:
+            pytest.skip(f"{room} descriptors are left for connections, {IDLE_COUNT} are needed (ulimit -Hn)")
+        for number in range(IDLE_COUNT):
             stack.enter_context(connect(node.addresses[number % 2]))
         honest.goes_on()
         with_idle_bytes = memory_bytes(node)

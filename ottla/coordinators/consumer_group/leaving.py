@@ -90,7 +90,14 @@ class Leaving:
         for member in members:
             for kind in TIMER_KINDS:
                 self._around.state.timers.cancel((kind, group.group_id, member.member_id))
-        return Outcome(response, drafted)
+
+        def then(error: KafkaError | None, now_ms: int) -> Outcome[None]:
+            if error is not None:  # they are still members, and have to be given up some day
+                times = self._around.times_of(group.group_id)
+                self._migration.deadlines.start(group.group_id, members, times.session_timeout_ms, now_ms)
+            return Outcome()
+
+        return Outcome(response, drafted, then=then)
 
 
 def until_it_is_back(member: Member) -> Member:

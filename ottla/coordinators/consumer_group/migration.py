@@ -156,7 +156,8 @@ class Migration:
             if error is not None and self._rebalancer.is_here(classic):
                 state.forget_timers(classic)
                 state.groups[group.group_id] = group
-                self.deadlines.start(group, self._around.times_of(group.group_id).session_timeout_ms, now_ms)
+                times = self._around.times_of(group.group_id)
+                self.deadlines.start(group.group_id, group.members.values(), times.session_timeout_ms, now_ms)
                 return Outcome(answers=_refuse_waiting(classic, as_coordinator_error(error).code))
             return Outcome()
 

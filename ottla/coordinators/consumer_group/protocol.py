@@ -75,7 +75,8 @@ class ConsumerProtocol:
 
     def loaded(self, group: ConsumerGroup, now_ms: int) -> Outcome[None]:
         """Members have their whole session to find the new coordinator."""
-        self._deadlines.start(group, self._around.times_of(group.group_id).session_timeout_ms, now_ms)
+        session_timeout_ms = self._around.times_of(group.group_id).session_timeout_ms
+        self._deadlines.start(group.group_id, group.members.values(), session_timeout_ms, now_ms)
         return Outcome()
 
     def topics_changed(self, before: TopicsView) -> None:

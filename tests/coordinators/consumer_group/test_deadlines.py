@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ottla.wire.errors import ErrorCode, KafkaError
 from tests.coordinators.consumer_group.world import ORDERS, ConsumerWorld
 
 
@@ -79,3 +80,24 @@ def test_a_deadline_of_a_group_that_is_gone_means_nothing() -> None:
     written = len(world.log)
     world.advance(45_000)
     assert len(world.log) == written
+
+
+def test_a_removal_that_could_not_be_written_is_tried_again() -> None:
+    world = ConsumerWorld()
+    world.enter("a")
+    world.write_error = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    world.advance(45_000)
+    assert list(world.group.members) == ["a"]
+    world.advance(500)
+    assert world.group.is_empty
+
+
+def test_one_whose_leaving_could_not_be_written_is_given_up_with_its_session() -> None:
+    world = ConsumerWorld()
+    world.enter("a")
+    world.write_error = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    world.beat("a", -1)
+    world.advance(44_999)
+    assert list(world.group.members) == ["a"]
+    world.advance(1)
+    assert world.group.is_empty

@@ -21,6 +21,7 @@ from tests.coordinators.consumer_group.world import BILLS, ORDERS, ConsumerWorld
 
 HISTORIES = 2_000
 STEPS = 40
+REBALANCE_TIMEOUT_MS = 30_000
 NAMES = {ORDERS: "orders", BILLS: "bills"}
 SUBSCRIPTIONS: list[dict[str, Any]] = [
     {"topics": ["orders"], "regex": ""},
@@ -91,7 +92,7 @@ class Model:
                 client.epoch,
                 instance_id=client.instance_id,
                 owned=owned,
-                timeout_ms=30_000 if says_all else -1,
+                timeout_ms=REBALANCE_TIMEOUT_MS if says_all else -1,
                 **(client.subscription if says_all else {}),
             ),
             loses=loses,
@@ -149,10 +150,10 @@ class Model:
             client.member_id += "'"
 
     def pass_time(self, ms: int) -> None:
-        """A consumer that was not heard of for its session stops by itself, as the clients do."""
+        """A consumer that was silent for its rebalance timeout stops by itself, as the clients do."""
         self.world.advance(ms)
         for client in self.clients:
-            if self.world.now_ms - client.heard_ms >= self.world.settings.consumer_session_timeout_ms:
+            if self.world.now_ms - client.heard_ms >= REBALANCE_TIMEOUT_MS:
                 client.forget()
 
     # What has to hold
