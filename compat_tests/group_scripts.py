@@ -47,7 +47,7 @@ PROTOCOLS: tuple[dict[str, bytes], ...] = (
     {"range": subscription(TOPIC), "roundrobin": subscription(TOPIC)},
     {"roundrobin": subscription(TOPIC), "range": subscription(TOPIC)},
     {"sticky": subscription(TOPIC), "range": subscription(OTHER_TOPIC)},
-    {"sticky": b"", "roundrobin": subscription(TOPIC), "range": b"nonsense"},
+    {"sticky": subscription(TOPIC), "roundrobin": subscription(TOPIC), "range": subscription(TOPIC)},
 )
 
 
@@ -440,6 +440,9 @@ class Script:
         self.ask(self.control, request, self.version(DeleteGroupsRequest))
 
     def describe(self) -> None:
+        """What is committed. A heartbeat, whoever's, is answered when all that was written before it is."""
+        nobody = HeartbeatRequest(group_id=self.group_id, generation_id=0, member_id="nobody")
+        self.control.send(nobody, response_of(HeartbeatRequest), 0)
         operations = self.luck.random() < 0.5
         version = self.version(DescribeGroupsRequest)
         request = DescribeGroupsRequest(

@@ -30,12 +30,15 @@ from ottla.commands import (
     topics,
 )
 
+TIME_OPTIONS = ("--since", "--until", "--to-time")
+
 Command = Callable[[argparse.Namespace], int]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status of the process."""
-    parsed, rest = parser().parse_known_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    parsed, rest = parser().parse_known_args(joined(words))
     command: Command = parsed.command
     try:
         if getattr(parsed, "takes_settings", False):
@@ -80,6 +83,17 @@ def parser() -> argparse.ArgumentParser:
 
     log.add_parser(commands)
     return root
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """With `--since -10m` as one word, `--since=-10m`: alone, argparse would take the time for an option."""
+    found: list[str] = []
+    for word in words:
+        if found and found[-1] in TIME_OPTIONS and word.startswith("-") and word[1:2].isdecimal():
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
 
 
 def describe_codec(parsed: argparse.Namespace) -> int:

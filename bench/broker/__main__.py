@@ -49,14 +49,16 @@ def main(words: Sequence[str] | None = None) -> int:
     rounds = (6 if options.quick else 10) if options.warm_up is None else options.warm_up
     names = [options.only] if options.only else [OTTLA, KAFKA]
     cpus = {int(one) for one in options.broker_cpus.split(",")} if options.broker_cpus else None
+    used = {"scale": scale, "repeat": repeat, "warm_up": rounds, "rows": options.rows, "brokers": names}
+    machine = report.machine()
     started = time.monotonic()
     with tempfile.TemporaryDirectory(dir=options.directory) as directory, Lab(Path(directory), scale, cpus) as lab:
         outcomes = run(lab, rows, names, repeat, rounds)
     seconds = time.monotonic() - started
-    print(f"{report.table(outcomes)}\n\n{seconds:.0f} s, {report.machine()}, scale {scale:g}, repeated {repeat} times")
+    print(f"{report.table(outcomes)}\n\n{report.footer(machine, used, seconds)}")
     if options.json is not None:
-        used = {"scale": scale, "repeat": repeat, "warm_up": rounds, "rows": options.rows, "brokers": names}
-        options.json.write_text(json.dumps(report.as_json(outcomes, used, seconds), indent=1) + "\n", encoding="utf-8")
+        result = report.as_json(outcomes, machine, used, seconds)
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     for wrong in report.missed(outcomes):
         tell(f"not reached: {wrong}")
     return 1 if any(outcome.error for outcome in outcomes) else 0

@@ -56,10 +56,12 @@ def missed(outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def as_json(outcomes: Sequence[Outcome], options: dict[str, Any], seconds: float) -> dict[str, Any]:
+def as_json(
+    outcomes: Sequence[Outcome], machine: dict[str, Any], options: dict[str, Any], seconds: float
+) -> dict[str, Any]:
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine(),
+        "machine": machine,
         "options": options,
         "seconds": round(seconds),
         "rows": [
@@ -81,10 +83,19 @@ def as_json(outcomes: Sequence[Outcome], options: dict[str, Any], seconds: float
 
 
 def machine() -> dict[str, Any]:
-    """The load tells whether others were at work as well."""
+    """To be asked before the run: the load tells whether others are at work as well."""
     return {
         "cpus": os.cpu_count(),
         "kernel": platform.release(),
         "python": platform.python_version(),
-        "load_average": os.getloadavg()[0],
+        "load_average_before": round(os.getloadavg()[0], 1),
     }
+
+
+def footer(machine: dict[str, Any], options: dict[str, Any], seconds: float) -> str:
+    said = ", ".join(f"{key} {value}" for key, value in {**machine, **options}.items())
+    busy = machine["load_average_before"] > machine["cpus"] / 4
+    warning = (
+        "\nOthers were at work on this machine: rates and latencies mean little, CPU figures more." if busy else ""
+    )
+    return f"{seconds:.0f} s; {said}{warning}"

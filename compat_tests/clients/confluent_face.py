@@ -75,6 +75,7 @@ class Confluent:
             "message.max.bytes": how.request_bytes_max,
             "linger.ms": MS_MAX,  # nothing goes out before the flush, so that records share batches
             "message.timeout.ms": 2 * MS_MAX,
+            "max.in.flight": 1,  # so that a request that is sent again does not come out of order
         }
         return Producer(settings | QUIET | options)
 

@@ -51,6 +51,7 @@ class KafkaPython:
             "max_request_size": how.request_bytes_max,
             "linger_ms": MS_MAX,  # nothing goes out before the flush, so that records share batches
             "delivery_timeout_ms": 3 * MS_MAX,
+            "max_in_flight_requests_per_connection": 1,  # what is sent again does not come out of order
         }
         return kafka.KafkaProducer(bootstrap_servers=self.bootstrap, **settings | options)
 

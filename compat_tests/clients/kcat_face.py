@@ -58,6 +58,7 @@ class Kcat:
             options = [
                 *("-t", topic, "-p", str(partition), "-z", how.codec, "-D", RECORD_END.decode()),
                 *("-X", f"acks={how.acks}", "-X", f"message.max.bytes={how.request_bytes_max}"),
+                *("-X", "max.in.flight=1"),  # so that a request that is sent again does not come out of order
                 *("-X", f"enable.idempotence={str(how.is_idempotent).lower()}"),
                 *(["-K", KEY_END.decode()] if has_key else []),
                 *([] if has_value else ["-Z"]),

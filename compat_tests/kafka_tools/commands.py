@@ -163,6 +163,7 @@ RECORD_COMMANDS = (
         "verifiable_producer",
         TOOLS + "VerifiableProducer",
         SERVER + "--topic tools --max-messages 8 --value-prefix 3 --repeating-keys 2",
+        is_unordered=True,
         is_alone=True,
     ),
     *(

@@ -10,6 +10,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO
 
 from ottla.client.blocking import Client
 from ottla.client.cluster import Cluster
@@ -26,6 +27,8 @@ from ottla.commands.topic_commands import existing
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import Record
 
+LINES_MAX = 1_000
+
 Chosen = Callable[[Record], bool]
 
 
@@ -39,7 +42,8 @@ def consume(parsed: argparse.Namespace) -> int:
         reader = client.call(_reader, parsed.topic, reach, isolation)
         progress = _progress(parsed, reach)
         try:
-            write(rounds(client, parsed.topic, reader, reach, progress), form, is_wanted, parsed.max_messages)
+            portions = rounds(client, parsed.topic, reader, reach, progress)
+            write(portions, Output(sys.stdout.buffer), form, is_wanted, parsed.max_messages)
         finally:
             progress.erase()
     return EXIT_OK
@@ -116,21 +120,40 @@ def catch_up(client: Client, topic: str, reader: TopicReader) -> None:
         reader.offsets[place.partition] = starts[place].offset
 
 
-def write(portions: Iterable[list[Portion]], form: Form, is_wanted: Chosen, count_max: int | None) -> None:
-    """Write the records that are wanted, and flush after each round: whoever reads a pipe sees them at once."""
-    stream = sys.stdout.buffer
+class Output:
+    """Lines that are written many at a time: a record alone costs no system call."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._lines: list[bytes] = []
+
+    def add(self, line: bytes) -> None:
+        self._lines.append(line)
+        if len(self._lines) >= LINES_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        lines, self._lines = self._lines, []
+        self._stream.write(b"".join(lines))
+        self._stream.flush()
+
+
+def write(
+    portions: Iterable[list[Portion]], output: Output, form: Form, is_wanted: Chosen, count_max: int | None
+) -> None:
+    """Write the records that are wanted. After each round all is out: whoever reads a pipe sees it at once."""
     count = 0
-    for portion in portions:
-        for partition, records in portion:
-            for record in records:
-                if not is_wanted(record):
-                    continue
-                stream.write(form(partition, record))
-                count += 1
-                if count == count_max:
-                    stream.flush()
-                    return
-        stream.flush()
+    try:
+        for one_round in portions:
+            for partition, records in one_round:
+                for record in filter(is_wanted, records):
+                    output.add(form(partition, record))
+                    count += 1
+                    if count == count_max:
+                        return
+            output.flush()
+    finally:
+        output.flush()
 
 
 def _progress(parsed: argparse.Namespace, reach: Span) -> Progress:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,8 @@ from ottla.commands.group_rows import OFFSET_COLUMNS, head_text
 from ottla.commands.terminal import Column, Redrawn, Row, Table, Terminal
 from ottla.commands.text_form import compact_json, time_text
 
+# The lines above the partitions and the one below.
+FRAME_LINES = 3
 WATCH_COLUMNS: tuple[Column, ...] = OFFSET_COLUMNS[:6]
 
 
@@ -36,21 +39,24 @@ def watch(parsed: argparse.Namespace) -> int:
 
         terminal = Terminal(sys.stdout)
         if terminal.is_terminal and not parsed.json:
-            redraw(terminal, looks())
+            redraw(terminal, looks(), line_count_max=shutil.get_terminal_size().lines - 1)
         else:
             write_changes(terminal, looks(), now_ms=lambda: time.time_ns() // 1_000_000, as_json=parsed.json)
     return EXIT_OK
 
 
-def redraw(terminal: Terminal, looks: Iterable[Row]) -> None:
-    """The whole table, each time in the same place."""
+def redraw(terminal: Terminal, looks: Iterable[Row], *, line_count_max: int) -> None:
+    """The table, each time in the same place; what does not fit on the screen is counted."""
     screen = Redrawn(terminal)
+    row_count_max = max(1, line_count_max - FRAME_LINES)
     for row in looks:
         drawn = Terminal(io.StringIO(), colours=terminal.colours)
         drawn.line(drawn.bold(head_text(row)))
         with Table(drawn, WATCH_COLUMNS) as table:
-            for one in row["offsets"]:
+            for one in row["offsets"][:row_count_max]:
                 table.row(one)
+            if len(row["offsets"]) > row_count_max:
+                table.line(f"and {len(row['offsets']) - row_count_max} more")
         assert isinstance(drawn.stream, io.StringIO)
         screen.draw(drawn.stream.getvalue())
 

@@ -82,6 +82,7 @@ def run(settings: Mapping[str, str]) -> int:
     from ottla.config.loading import load
     from ottla.config.values import ConfigError
     from ottla.server import node
+    from ottla.server.large_memory import map_large_buffers
     from ottla.server.logs import set_up
     from ottla.server.quorum import QuorumFailed
     from ottla.storage.directory_identity import LogDirectoryError
@@ -101,6 +102,7 @@ def run(settings: Mapping[str, str]) -> int:
 
     the_worlds = (node.StartError, LogDirectoryError, MetadataLogError, QuorumStateError, QuorumFailed, KafkaError)
     failures: dict[str, None] = {}
+    map_large_buffers()
     thresholds = gc.get_threshold()
     with set_up(config):
         try:

@@ -29,7 +29,7 @@ from ottla.server.parking import Deadlines, Pending
 from ottla.server.partition import Partition
 from ottla.server.producer_ids import ProducerIds
 from ottla.server.quorum import Quorum
-from ottla.server.routes import Route, Serving
+from ottla.server.routes import Handler, Route, Serving
 from ottla.server.transport import ReceiveBuffer
 from ottla.storage.log_directories import LogDirectories
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 
 FETCH_SESSION_EVICTION_MS = 120_000
 NO_EPOCH = -1
+# How many reads of what is not in memory go on at once: more would only make the disk seek.
+DISK_READERS_MAX = 8
 
 
 class Broker:
@@ -66,6 +68,8 @@ class Broker:
         self.producer_ids: ProducerIds
         self.groups: GroupCoordinator
         self.moves: DirectoryMoves
+        # What is asked for the handler of a request, by its API and client id, while a test wants things to go wrong.
+        self.faults: Callable[[Serving, str | None], Handler] | None = None
         self.metrics = Metrics()
         self.flusher = Flusher(self.send_answers, self._storage_failed)
         self.deadlines = Deadlines(self.send_answers)
@@ -73,6 +77,7 @@ class Broker:
         self.half_received = HalfReceived(half_received_bytes_max(config))
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, FETCH_SESSION_EVICTION_MS)
         self.receive_buffer = ReceiveBuffer()
+        self.disk_readers = trio.CapacityLimiter(DISK_READERS_MAX)
         self._nursery = nursery
         # The partitions led here, by topic name and by topic id, then by number.
         self._by_name: dict[str, dict[int, Partition]] = {}

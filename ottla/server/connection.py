@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import trio
 
 from ottla.server import dispatch
+from ottla.server.cold_reads import cold_range, fetch_in
 from ottla.server.dispatch import CloseConnection
 from ottla.server.parking import Pending
 from ottla.server.sparing_log import SparingLog
@@ -92,6 +93,7 @@ class Connection:
         "_is_stopped",
         "_last_bytes",
         "_line",
+        "_may_be_cold",
         "_pass_count",
         "_queue",
         "_reader",
@@ -116,6 +118,8 @@ class Connection:
         self._queue: deque[Piece] = deque()
         self._line: deque[InLine] = deque()
         self._unsent_bytes = 0
+        # Answers of several pieces may hold ranges of files, and these may not be in memory.
+        self._may_be_cold = False
         # No request may be handled now. There may be some in the buffer that have not been.
         self._is_stopped = False
         self._is_behind = False
@@ -208,6 +212,7 @@ class Connection:
             return
         if not self._queue and not self._line:
             self._unsent_bytes = 0
+            self._may_be_cold = False
         broker = self.broker
         now_ms = broker.now_ms()
         self._is_behind = False
@@ -235,7 +240,11 @@ class Connection:
 
     def answer(self, pieces: list[Piece]) -> None:
         """The answer to the last request, after all that are still awaited."""
-        self._unsent_bytes += len(pieces[0]) if len(pieces) == 1 else sum(map(len, pieces))
+        if len(pieces) == 1:
+            self._unsent_bytes += len(pieces[0])
+        else:
+            self._unsent_bytes += sum(map(len, pieces))
+            self._may_be_cold = True
         if self._line:
             slot = Slot(self, None, 0, 0, 0)
             slot.pieces = pieces
@@ -259,6 +268,7 @@ class Connection:
         line = self._line
         while line and (pieces := line[0].pieces) is not None:
             self._queue += pieces
+            self._may_be_cold = self._may_be_cold or len(pieces) > 1
             line.popleft()
         if self._is_stopped:
             self._is_stopped = self._must_stop()
@@ -284,8 +294,10 @@ class Connection:
     # Sending
 
     def send(self) -> None:
-        """Send what the socket takes now. What is left is drained by a task."""
+        """Send what the socket takes now. What is left, or not in memory, is drained by a task."""
         if self._queue and self._drained is None and not self._is_closed:
+            if self._may_be_cold and cold_range(self._queue) is not None:
+                return
             try:
                 self._transport.send(self._queue)
             except OSError:
@@ -306,6 +318,8 @@ class Connection:
         self._drained = trio.Event()
         try:
             while self._queue and not self._is_closed:
+                if self._may_be_cold:
+                    await self._warm_up()
                 if self._transport.send(self._queue):
                     self.active_at = trio.current_time()
                     await trio.lowlevel.checkpoint()
@@ -316,6 +330,12 @@ class Connection:
         finally:
             self._drained.set()
             self._drained = None
+
+    async def _warm_up(self) -> None:
+        """Have the disk read what is to be sent next, while others are served."""
+        cold = cold_range(self._queue)
+        if cold is not None:
+            await trio.to_thread.run_sync(fetch_in, cold, limiter=self.broker.disk_readers)
 
     # The end
 

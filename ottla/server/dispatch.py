@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.server.context import Context
 from ottla.server.parking import Pending
-from ottla.server.routes import Serving
+from ottla.server.routes import Handler, Serving
 from ottla.server.transport import Piece
 from ottla.wire.api_keys import ApiKey
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -52,7 +52,12 @@ def handle(broker: Broker, connection: Connection, frame: Frame, now_ms: int) ->
     if not serving.low <= version <= serving.high:
         _refuse_version(broker, connection, serving, version, correlation_id)
         return
-    if serving.quick is not None and serving.quick(broker, connection, frame, version, correlation_id, now_ms):
+    faults = broker.faults
+    if (
+        serving.quick is not None
+        and faults is None
+        and serving.quick(broker, connection, frame, version, correlation_id, now_ms)
+    ):
         return
     try:
         client_id, position = _read_header(data, start, end, is_flexible=version >= serving.first_flexible)
@@ -62,7 +67,8 @@ def handle(broker: Broker, connection: Connection, frame: Frame, now_ms: int) ->
     if key != PRODUCE:
         broker.settle()  # whoever reads, reads what the requests before this one have written
     context = Context(broker, connection, version, client_id, now_ms)
-    reply = _run(serving, context, request)
+    handler = serving.handler if faults is None else faults(serving, client_id)
+    reply = _run(serving, handler, context, request)
     if reply is None:
         return
     header_version = serving.header_versions[version]
@@ -74,9 +80,9 @@ def handle(broker: Broker, connection: Connection, frame: Frame, now_ms: int) ->
         connection.answer(encode(reply, version, header_version, correlation_id))
 
 
-def _run(serving: Serving, context: Context, request: Any) -> Any:
+def _run(serving: Serving, handler: Handler, context: Context, request: Any) -> Any:
     try:
-        return serving.handler(context, request)
+        return handler(context, request)
     except KafkaError as error:
         context.broker.metrics.error(serving.route.key, error.code)
         return serving.on_error(request, error)

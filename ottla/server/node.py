@@ -115,6 +115,8 @@ class Node:
         self.bound: list[Bound] = []
         self.cluster_id = ""
         self.status_address: tuple[str, int] | None = None
+        # There from when the metadata log has been opened; for those who run a node inside of something else.
+        self.broker: Broker | None = None
 
     async def run(self) -> None:
         """Serve until cancelled, then stop cleanly."""
@@ -152,6 +154,7 @@ class Node:
                 with trio.CancelScope() as life:
                     async with trio.open_nursery() as nursery:
                         running = _Running(self, directories, home, nursery)
+                        self.broker = running.broker
                         await running.start()
                         self.ready.set()
                         # A cancellation tells us to stop from now on, and does not do it.

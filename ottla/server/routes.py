@@ -15,6 +15,8 @@ from ottla.wire.messages import response_type
 from ottla.wire.messages.headers import response_header_version
 from ottla.wire.schema import Request, Versions
 
+Handler = Callable[[Any, Any], Any]
+
 
 def versions(low: int, high: int) -> Versions:
     return Versions(low, high)
@@ -31,7 +33,7 @@ class Route(NamedTuple):
 
     request: type[Request]
     versions: Versions
-    handler: Callable[[Any, Any], Any]
+    handler: Handler
     on_error: Callable[[Any, KafkaError], Any]
     advertised: Versions | None = None
     quick: Callable[[Any, Any, Frame, int, int, int], bool] | None = None

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from ottla.server import cold_reads
+from ottla.server import cold_reads, connection
 from ottla.server.cold_reads import LOOK_EVERY_BYTES, Cold, cold_range, fetch_in
-from ottla.server.transport import FileRange
+from ottla.server.transport import FileRange, Piece
 from ottla.storage.files import File, OsDisk
+from ottla.wire.messages.fetch import FetchRequest
+from tests.server.world import FETCH, a_world, fetched, fetching, in_trio, until, values_of
 
 SIZE = 10 * LOOK_EVERY_BYTES
 
@@ -90,3 +94,67 @@ def test_what_was_fetched_is_in_memory(file: File) -> None:
 def test_a_file_that_was_cut_is_no_reason_to_wait(file: File) -> None:
     file.truncate(100)
     fetch_in(Cold(file, 0, SIZE))
+
+
+class SlowDisk:
+    """In the place of the look and of the reading: nothing is in memory until the test lets the disk read it."""
+
+    def __init__(self) -> None:
+        self.is_read = threading.Event()
+        self.asked: list[Cold] = []
+
+    def cold_range(self, pieces: Iterable[Piece]) -> Cold | None:
+        ranges = [piece for piece in pieces if isinstance(piece, FileRange)]
+        if not ranges or self.is_read.is_set():
+            return None
+        return Cold(ranges[0].file, ranges[0].position, ranges[0].size_bytes)
+
+    def fetch_in(self, cold: Cold) -> None:
+        self.asked.append(cold)
+        assert self.is_read.wait(60)
+
+
+@pytest.mark.parametrize("wait_ms", [0, 60_000])
+def test_while_the_disk_reads_for_one_others_are_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_ms: int
+) -> None:
+    """Also where the answer is completed in somebody else's pass: the one that waits for records."""
+
+    @in_trio
+    async def check() -> None:
+        disk = SlowDisk()
+        monkeypatch.setattr(connection, "cold_range", disk.cold_range)
+        monkeypatch.setattr(connection, "fetch_in", disk.fetch_in)
+        async with a_world(tmp_path) as world:
+            partition = world.partition()
+            if not wait_ms:
+                world.append(partition, b"cold")
+            reader, other = await world.connect(), await world.connect()
+            await reader.send((fetching(wait_ms=wait_ms), FETCH))
+            if wait_ms:
+                await until(lambda: world.broker.deadlines)  # it waits
+                world.append(partition, b"cold")
+            await until(lambda: disk.asked)
+            assert (await other.produce(b"more")).base_offset == 1
+            disk.is_read.set()
+            _, response = await reader.receive(FetchRequest, FETCH)
+            assert values_of(fetched(response)[0].records)[0] == b"cold"
+            assert len(disk.asked) == 1
+
+    check()
+
+
+@in_trio
+async def test_a_disk_that_cannot_be_read_ends_the_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = SlowDisk()
+
+    def fail(cold: Cold) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    monkeypatch.setattr(connection, "cold_range", disk.cold_range)
+    monkeypatch.setattr(connection, "fetch_in", fail)
+    async with a_world(tmp_path) as world:
+        world.append(world.partition(), b"cold")
+        reader = await world.connect()
+        await reader.send((fetching(), FETCH))
+        assert await reader.is_cut_off()

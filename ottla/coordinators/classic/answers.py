@@ -10,8 +10,9 @@ NO_MEMBER = ""
 NO_LEADER = ""
 
 
-def join_refused(code: ErrorCode, member_id: str = NO_MEMBER, *, protocol: str | None = "") -> JoinGroupResponse:
-    return JoinGroupResponse(error_code=code, protocol_name=protocol, leader=NO_LEADER, member_id=member_id, members=[])
+def join_refused(code: ErrorCode, member_id: str = NO_MEMBER) -> JoinGroupResponse:
+    """From version 7 on there is no protocol then; before, its name is empty, which the handler sees to."""
+    return JoinGroupResponse(error_code=code, protocol_name=None, leader=NO_LEADER, member_id=member_id, members=[])
 
 
 def joined(

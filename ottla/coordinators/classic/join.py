@@ -190,7 +190,7 @@ class Joining:
         try:
             group.check_member(member_id, request.group_instance_id)
         except KafkaError as error:
-            join.answer(join_refused(error.code, member_id, protocol=None))
+            join.answer(join_refused(error.code, member_id))
             return
         member = group.members[member_id]
         if group.state is ClassicState.PREPARING or self._needs_rebalance(group, member, join):
@@ -237,7 +237,7 @@ class Joining:
             self._rebalancer.prepare(group, join.now_ms, join.out)
 
     def _fence(self, group: ClassicGroup, member_id: str, join: _Join) -> None:
-        refused = join_refused(ErrorCode.FENCED_INSTANCE_ID, member_id, protocol=None)
+        refused = join_refused(ErrorCode.FENCED_INSTANCE_ID, member_id)
         self._rebalancer.answer_join(group, member_id, refused, join.out)
         token = group.sync_tokens.pop(member_id, None)
         if token is not None:

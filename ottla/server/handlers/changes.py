@@ -18,9 +18,7 @@ from ottla.wire.errors import ErrorCode, KafkaError
 R = TypeVar("R")
 
 
-def change(
-    context: Context, call: Callable[[ControllerState], Result[R]], *, timeout_ms: int | None = None
-) -> Pending:
+def change(context: Context, call: Callable[[ControllerState], Result[R]], *, timeout_ms: int | None = None) -> Pending:
     """Answer with the function's own response. A KafkaError out of the function comes out of here.
 
     After `timeout_ms` the client is told REQUEST_TIMED_OUT. Who leaves no time has nothing done for him, as in Kafka.

@@ -39,17 +39,21 @@ def join_group(context: Context, request: JoinGroupRequest) -> Any:
     asker = request_context(context)
 
     def build(response: JoinGroupResponse) -> JoinGroupResponse:
-        if response.protocol_name is None and context.version < FIRST_VERSION_WITH_NULL_PROTOCOL:
-            response.protocol_name = ""
-        return response
+        return _without_null(response) if context.version < FIRST_VERSION_WITH_NULL_PROTOCOL else response
 
     return ask_group(
         context, request.group_id, lambda shard, token, now_ms: shard.join(request, asker, token, now_ms), build
     )
 
 
+def _without_null(response: JoinGroupResponse) -> JoinGroupResponse:
+    response.protocol_name = response.protocol_name or ""
+    return response
+
+
 def join_failed(request: JoinGroupRequest, error: KafkaError) -> JoinGroupResponse:
-    return join_refused(error.code, request.member_id)
+    """For any version: an empty name is the same to clients as none."""
+    return _without_null(join_refused(error.code, request.member_id))
 
 
 def sync_group(context: Context, request: SyncGroupRequest) -> Any:
