@@ -26,12 +26,15 @@ from ottla.wire.messages.classic_groups import (
 )
 from ottla.wire.messages.group_admin import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
 from ottla.wire.messages.group_offsets import OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest
+from ottla.wire.primitives import uuid_text
 from ottla.wire.schema import Request
 
 TIMEOUT_MS = 600_000
 TOPIC, OTHER_TOPIC = "scripted", "unscripted"
 # The highest that Apache Kafka 4.3, the referee, knows.
 VERSIONS_MAX: dict[type[Request], int] = {DeleteGroupsRequest: 2}
+# Far more than a broker needs to see a request; these end a script that hangs, they pace nothing.
+POLLS_MAX = 100_000
 LEFT_OUT = {"errorMessage", "throttleTimeMs"}
 STATIC_VERSION_MIN = {JoinGroupRequest: 5, SyncGroupRequest: 3, HeartbeatRequest: 3, OffsetCommitRequest: 7}
 
@@ -86,7 +89,7 @@ class Script:
         # What the group should be: the script never asks for what would wait for ever.
         self.is_stable = False
         self.must_rejoin = False
-        self._names: dict[str, str] = {}
+        self._names = {uuid_text(topic_id): f"<id of {name}>" for name, topic_id in topic_ids.items()}
 
     def run(self, steps: int) -> list[str]:
         for _ in range(steps):
@@ -158,11 +161,13 @@ class Script:
         self.note(self.join_request(member), response, version)
 
     def join_together(self, members: list[Member]) -> None:
-        """All that are in the group, or have an id for it, join, and are told of the generation."""
+        """All without whom no rebalance ends join, and are told of the generation. The first has a reason to."""
         versions = {}
         for member in members:
             versions[member] = self.join_version(member)
             member.connection.begin(self.join_request(member), versions[member])
+            if member is not members[-1]:
+                self.wait_until_preparing()
         for member in members:
             response = member.connection.finish(response_of(JoinGroupRequest), versions[member])
             self.name(response.member_id, str(member.number))
@@ -173,6 +178,14 @@ class Script:
             member.is_in = True
             self.leader = response.leader
         self.is_stable = self.must_rejoin = False
+
+    def wait_until_preparing(self) -> None:
+        """Requests on several connections come in any order; a group that rebalances has seen the first."""
+        request, kind = DescribeGroupsRequest(groups=[self.group_id]), response_of(DescribeGroupsRequest)
+        for _ in range(POLLS_MAX):
+            if self.control.send(request, kind, 0).groups[0].group_state == "PreparingRebalance":
+                return
+        raise AssertionError("the first one to join gave no reason to rebalance")
 
     def awaited(self) -> list[Member]:
         """Everybody without whom no rebalance ends."""
@@ -188,9 +201,15 @@ class Script:
             everybody = self.awaited()
             if len(everybody) == 1:
                 return
-        # Somebody has to have a reason: a leader that is told to, or whoever is new. It comes first.
-        everybody.sort(key=lambda member: (member.is_in, member.member_id != self.leader))
-        self.join_together(everybody)
+        newcomers = [member for member in everybody if not member.is_in]
+        if newcomers:
+            first = newcomers[0]
+        elif self.is_stable or self.must_rejoin:
+            (first,) = (member for member in everybody if member.member_id == self.leader)
+        else:
+            first = self.luck.choice(everybody)
+            first.protocols = self.luck.choice([one for one in PROTOCOLS if list(one) != list(first.protocols)])
+        self.join_together([first, *(member for member in everybody if member is not first)])
 
     def come(self) -> None:
         absent = [member for member in self.members if not member.is_in and not member.has_id]
@@ -213,9 +232,6 @@ class Script:
 
     def rejoin(self) -> None:
         if any(member.is_in for member in self.members):
-            for member in self.members:
-                if member.is_in and self.luck.random() < 0.3:
-                    member.protocols = self.luck.choice(PROTOCOLS)
             self.round_of_joins()
 
     def repeat_join(self) -> None:
@@ -371,6 +387,7 @@ class Script:
         self.ask(self.control, request, self.luck.randint(3, 5))
 
     def commit(self) -> None:
+        """In Kafka a first commit that is refused for its note leaves a group behind that can be joined and not seen."""
         member_id, instance_id, generation = self.somebody()
         version = self.version(OffsetCommitRequest, is_static=instance_id is not None)
         partitions = [
@@ -378,7 +395,7 @@ class Script:
                 partition_index=self.luck.randrange(4),
                 committed_offset=self.luck.randrange(100),
                 committed_leader_epoch=self.luck.randrange(-1, 3) if version >= 6 else -1,
-                committed_metadata=self.luck.choice(["", None, "note", "x" * 4097]),
+                committed_metadata=self.luck.choice(["", None, "note", "x" * 4097 if self.awaited() else "x" * 4096]),
             )
         ]
         name = self.luck.choice([TOPIC, OTHER_TOPIC, "missing"])
@@ -440,9 +457,10 @@ class Script:
         self.ask(self.control, request, self.version(DeleteGroupsRequest))
 
     def describe(self) -> None:
-        """What is committed. A heartbeat, whoever's, is answered when all that was written before it is."""
-        nobody = HeartbeatRequest(group_id=self.group_id, generation_id=0, member_id="nobody")
-        self.control.send(nobody, response_of(HeartbeatRequest), 0)
+        """What is committed. Offsets that have to be stable are told when all that was written before is."""
+        topic = OffsetFetchRequest.OffsetFetchRequestTopic(name=TOPIC, partition_indexes=[0])
+        stable = OffsetFetchRequest(group_id=self.group_id, topics=[topic], require_stable=True)
+        self.control.send(stable, response_of(OffsetFetchRequest), 7)
         operations = self.luck.random() < 0.5
         version = self.version(DescribeGroupsRequest)
         request = DescribeGroupsRequest(

@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": {"client", "wire"},
     "server": {"server", "wire", "storage", "cluster", "coordinators", "client", "config"},
     "pipelines": {"pipelines", "wire", "client", "storage"},
-    "testing": {"server", "wire", "storage", "cluster", "coordinators", "client", "config"},
+    "testing": {"testing", "server", "wire", "storage", "cluster", "coordinators", "client", "config"},
     "config": {"config", "wire.errors", "storage.log_config", "storage.meta_properties"},
     "commands": {"commands", "server", "wire", "storage", "cluster", "coordinators", "client", "config"},
     "cli": {"commands", "server", "wire", "storage", "cluster", "coordinators", "client", "config", "pipelines"},

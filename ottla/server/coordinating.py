@@ -61,6 +61,7 @@ class GroupCoordinator:
         """
         shard = self._shard_of(group_id)
         shard.ask(call, tell)
+        self._advance(shard)  # what was asked for may be due at once, such as a rebalance without delay
         self._touched(shard)
 
     def place_of(self, group_id: str) -> int | None:
@@ -177,13 +178,15 @@ class GroupCoordinator:
     def advance(self) -> None:
         """Do what is due by now."""
         for shard in list(self._shards.values()):
-            if not shard.is_loaded:
-                continue
-            try:
-                for outcome in shard.shard.advance(self._now_ms()):
-                    shard.do(outcome)
-            except Exception:
-                log.exception("%s: a deadline was not dealt with", shard.partition)
+            if shard.is_loaded:
+                self._advance(shard)
+
+    def _advance(self, shard: LedShard) -> None:
+        try:
+            for outcome in shard.shard.advance(self._now_ms()):
+                shard.do(outcome)
+        except Exception:
+            log.exception("%s: a deadline was not dealt with", shard.partition)
 
     async def _load(self, shard: LedShard) -> None:
         try:

@@ -65,8 +65,7 @@ class CommandLine:
             try:
                 status = cli.main(words)
             except SystemExit as stopped:
-                assert isinstance(stopped.code, int)
-                status = stopped.code
+                status = int(stopped.code or 0)
             finally:
                 sys.stdin.close()
         out.flush()

@@ -25,7 +25,7 @@ def topic(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def orders(ottla: CommandLine, topic: str) -> str:
-    """A topic of three partitions with a record in each: a in 1, b in 2, d in 0."""
+    """A topic of three partitions with a record in each: a in 1, b in 2, f in 0."""
     ottla.ok("topics", "create", topic, "--partitions", "3")
-    ottla.ok("produce", topic, "--key-separator", ":", stdin=b"a:1\nb:2\nd:3\n")
+    ottla.ok("produce", topic, "--key-separator", ":", stdin=b"a:1\nb:2\nf:3\n")
     return topic

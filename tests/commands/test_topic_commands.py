@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.commands.topic_commands import LIST_COLUMNS, PARTITION_COLUMNS, topic_detail
 from ottla.commands.terminal import Table
+from ottla.commands.topic_commands import LIST_COLUMNS, PARTITION_COLUMNS, topic_detail
 from ottla.wire.messages.metadata import MetadataResponse
 from tests.commands.command_line import CommandLine, TerminalInput
 from tests.commands.sample_logs import plain

@@ -239,8 +239,6 @@ def offset_delete(context: Context, request: OffsetDeleteRequest) -> Any:
     ]
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    if not known:
-        return OffsetDeleteResponse(topics=unknown)
     asked = OffsetDeleteRequest(group_id=request.group_id, topics=known)
     return ask_group(
         context,

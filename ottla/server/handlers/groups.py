@@ -35,15 +35,18 @@ MemberResponse = LeaveGroupResponse.MemberResponse
 
 
 def join_group(context: Context, request: JoinGroupRequest) -> Any:
-    check_join(request, context.broker.groups.settings)
     asker = request_context(context)
 
     def build(response: JoinGroupResponse) -> JoinGroupResponse:
         return _without_null(response) if context.version < FIRST_VERSION_WITH_NULL_PROTOCOL else response
 
-    return ask_group(
-        context, request.group_id, lambda shard, token, now_ms: shard.join(request, asker, token, now_ms), build
-    )
+    try:
+        check_join(request, context.broker.groups.settings)
+        return ask_group(
+            context, request.group_id, lambda shard, token, now_ms: shard.join(request, asker, token, now_ms), build
+        )
+    except KafkaError as error:
+        return build(join_refused(error.code, request.member_id))
 
 
 def _without_null(response: JoinGroupResponse) -> JoinGroupResponse:
@@ -52,7 +55,7 @@ def _without_null(response: JoinGroupResponse) -> JoinGroupResponse:
 
 
 def join_failed(request: JoinGroupRequest, error: KafkaError) -> JoinGroupResponse:
-    """For any version: an empty name is the same to clients as none."""
+    """After the handler has returned, in whatever version: an empty name is the same to clients as none."""
     return _without_null(join_refused(error.code, request.member_id))
 
 

@@ -58,6 +58,7 @@ class Model:
         ]
         self.acknowledged: dict[Partition, int] = {}
         self.attempted: dict[Partition, int] = {}
+        self.past: list[tuple[str, int, Partition]] = []
 
     def step(self) -> None:
         client = self.chance.choice(self.clients)
@@ -127,21 +128,27 @@ class Model:
         return told
 
     def commit_offset(self, client: Client) -> None:
-        if not client.reads:
+        """A commit of a consumer, or of one of its former selves that woke up."""
+        self.past += ((client.member_id, client.epoch, place) for place in sorted(client.reads))
+        if not self.past:
             return
-        place = self.chance.choice(sorted(client.reads))
+        member_id, epoch, place = self.past[-1] if client.reads else self.chance.choice(self.past)
         topic, partition = place
         offset = self.attempted.get(place, 0) + 1
-        held = place in self.holdings().get(client.member_id, set())
+        held = place in self.holdings().get(member_id, set())
+        is_current = held or self.epoch_of(member_id) == epoch
         failing = self.world.write_error is not None
         code = self.world.commit_offset(
-            offset, member_id=client.member_id, generation=client.epoch, topic=NAMES[topic], partition=partition
+            offset, member_id=member_id, generation=epoch, topic=NAMES[topic], partition=partition
         )
         if code == 0:
-            assert held, f"a commit of {client.member_id} was taken that does not own {place}"
+            assert is_current, f"a commit of {member_id} in {epoch} was taken, which does not own {place}"
             self.acknowledged[place] = self.attempted[place] = offset
         elif failing:
             self.attempted[place] = offset
+
+    def epoch_of(self, member_id: str) -> int | None:
+        return self.world.group.members[member_id].epoch if member_id in self.holdings() else None
 
     def leave(self, client: Client) -> None:
         client.reads = set()
@@ -183,7 +190,7 @@ class Model:
             for client in self.clients:
                 self.pass_time(1_500)
                 self.heartbeat(client, loses=False)
-                self.check()
+            self.check()
         group = self.world.group
         assert group.state_text == "Stable", group.members
         wanted = set()

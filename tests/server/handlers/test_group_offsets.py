@@ -148,7 +148,7 @@ def test_offsets_are_deleted(groups: GroupWorld) -> None:
 def test_what_cannot_be_deleted_is_said(groups: GroupWorld) -> None:
     assert delete(groups, "", "orders").error_code == ErrorCode.INVALID_GROUP_ID
     assert delete(groups, "nobody", "orders").error_code == ErrorCode.GROUP_ID_NOT_FOUND
-    assert delete(groups, "nobody", "gone").error_code == ErrorCode.NONE
+    assert delete(groups, "nobody", "gone").error_code == ErrorCode.GROUP_ID_NOT_FOUND
 
 
 @pytest.mark.parametrize("route", group_offsets.ROUTES, ids=lambda route: route.key.api_name)
