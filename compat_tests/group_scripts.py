@@ -163,11 +163,13 @@ class Script:
     def join_together(self, members: list[Member]) -> None:
         """All without whom no rebalance ends join, and are told of the generation. The first has a reason to."""
         versions = {}
+        size = sum(member.is_in for member in self.members)
         for member in members:
             versions[member] = self.join_version(member)
             member.connection.begin(self.join_request(member), versions[member])
+            size += not member.is_in
             if member is not members[-1]:
-                self.wait_until_preparing()
+                self.wait_until_preparing(size)
         for member in members:
             response = member.connection.finish(response_of(JoinGroupRequest), versions[member])
             self.name(response.member_id, str(member.number))
@@ -179,11 +181,12 @@ class Script:
             self.leader = response.leader
         self.is_stable = self.must_rejoin = False
 
-    def wait_until_preparing(self) -> None:
+    def wait_until_preparing(self, size: int) -> None:
         """Requests on several connections come in any order; a group that rebalances has seen the first."""
         request, kind = DescribeGroupsRequest(groups=[self.group_id]), response_of(DescribeGroupsRequest)
         for _ in range(POLLS_MAX):
-            if self.control.send(request, kind, 0).groups[0].group_state == "PreparingRebalance":
+            (group,) = self.control.send(request, kind, 0).groups
+            if group.group_state == "PreparingRebalance" and len(group.members) == size:
                 return
         raise AssertionError("the first one to join gave no reason to rebalance")
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import logging
 import os
 import random
-import secrets
 import socket
 import time
 from collections.abc import Callable
@@ -53,6 +52,7 @@ from ottla.server.load_report import LoadReport
 from ottla.server.metadata_store import MetadataStore
 from ottla.server.producer_ids import ProducerIds
 from ottla.server.quorum import Quorum
+from ottla.server.random_ids import random_id
 from ottla.server.registration import Registration
 from ottla.server.replicas import Replicas
 from ottla.server.snapshotting import Snapshots, latest_image
@@ -124,9 +124,7 @@ class Node:
         if not (config.is_broker and config.is_controller):
             raise StartError(f"process.roles is {','.join(config.process_roles)}; only broker,controller is served yet")
         paths = dict.fromkeys((*config.log_directories, config.metadata_directory))
-        self.cluster_id = (
-            config.cluster_id or found_cluster_id(self.disk, list(paths)) or uuid_text(secrets.token_bytes(16))
-        )
+        self.cluster_id = config.cluster_id or found_cluster_id(self.disk, list(paths)) or uuid_text(random_id())
         identity = Identity(self.cluster_id, config.node_id)
         raise_limit()
         with ExitStack() as stack:
@@ -134,7 +132,7 @@ class Node:
                 self.disk,
                 config.log_directories,
                 identity,
-                new_directory_id=_new_directory_id,
+                new_directory_id=random_id,
                 open_segments_max=open_segments_max(),
             )
             stack.callback(directories.abandon)
@@ -175,7 +173,7 @@ class Node:
                 return one, False
         if path in directories.dead:
             raise LogDirectoryError(f"the metadata log's directory cannot be used: {directories.dead[path]}")
-        return LogDirectory.open(self.disk, path, identity, new_directory_id=_new_directory_id()), True
+        return LogDirectory.open(self.disk, path, identity, new_directory_id=random_id()), True
 
     def _bind(self) -> None:
         for config in self.config.all_listeners:
@@ -462,10 +460,6 @@ def _is_cancellation(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return error.split(trio.Cancelled)[1] is None
     return isinstance(error, trio.Cancelled)
-
-
-def _new_directory_id() -> bytes:
-    return secrets.token_bytes(16)
 
 
 async def serve(config: BrokerConfig, started: Callable[[Node], None]) -> None:

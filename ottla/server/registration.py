@@ -7,7 +7,6 @@ registration, an epoch, heartbeats, and records in the metadata log that say so.
 from __future__ import annotations
 
 import logging
-import secrets
 from typing import Any
 
 import trio
@@ -20,6 +19,7 @@ from ottla.config.broker import BrokerConfig
 from ottla.config.listeners import Listener
 from ottla.server.controlling import Call, Controller
 from ottla.server.quorum import Quorum
+from ottla.server.random_ids import random_id
 from ottla.wire.errors import KafkaError
 from ottla.wire.messages.controller import (
     BrokerHeartbeatRequest,
@@ -59,7 +59,7 @@ class Registration:
         request = BrokerRegistrationRequest(
             broker_id=node_id,
             cluster_id=self._cluster_id,
-            incarnation_id=secrets.token_bytes(16),
+            incarnation_id=random_id(),
             listeners=[
                 BrokerRegistrationRequest.Listener(
                     name=one.name, host=one.host, port=one.port, security_protocol=one.protocol
@@ -91,7 +91,7 @@ class Registration:
             return
         request = ControllerRegistrationRequest(
             controller_id=self._config.node_id,
-            incarnation_id=secrets.token_bytes(16),
+            incarnation_id=random_id(),
             zk_migration_ready=False,
             listeners=[
                 ControllerRegistrationRequest.Listener(

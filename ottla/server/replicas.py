@@ -22,6 +22,7 @@ from ottla.server.broker import Broker
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.partition import Partition
+from ottla.server.random_ids import random_id
 from ottla.server.replica_making import ReplicaMaking
 from ottla.storage import future_logs
 from ottla.storage.log import Log
@@ -120,7 +121,7 @@ class Replicas:
             return
         for directory in self._directories.online:
             if directory.meta.directory_id == directory_id and key not in directory.hosted:
-                directory.create(key, secrets.token_bytes(16), LogConfig(), self._broker.now_ms(), is_prepared=True)
+                directory.create(key, random_id(), LogConfig(), self._broker.now_ms(), is_prepared=True)
                 directory.delete(key, secrets.token_hex(16), self._broker.now_ms())
 
     def _follow(
