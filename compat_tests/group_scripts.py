@@ -169,7 +169,7 @@ class Script:
             member.connection.begin(self.join_request(member), versions[member])
             size += not member.is_in
             if member is not members[-1]:
-                self.wait_until_preparing(size)
+                self.wait_until("PreparingRebalance", size)
         for member in members:
             response = member.connection.finish(response_of(JoinGroupRequest), versions[member])
             self.name(response.member_id, str(member.number))
@@ -181,14 +181,14 @@ class Script:
             self.leader = response.leader
         self.is_stable = self.must_rejoin = False
 
-    def wait_until_preparing(self, size: int) -> None:
-        """Requests on several connections come in any order; a group that rebalances has seen the first."""
+    def wait_until(self, state: str, size: int) -> None:
+        """Requests on several connections come in any order: wait for what the one before must lead to."""
         request, kind = DescribeGroupsRequest(groups=[self.group_id]), response_of(DescribeGroupsRequest)
         for _ in range(POLLS_MAX):
             (group,) = self.control.send(request, kind, 0).groups
-            if group.group_state == "PreparingRebalance" and len(group.members) == size:
+            if group.group_state == state and len(group.members) == size:
                 return
-        raise AssertionError("the first one to join gave no reason to rebalance")
+        raise AssertionError(f"{self.group_id} is {group.group_state}, it should become {state}")
 
     def awaited(self) -> list[Member]:
         """Everybody without whom no rebalance ends."""
@@ -311,10 +311,12 @@ class Script:
         was_in = member.is_in
         member.forget()
         if was_in:
-            self.is_stable = False
+            was_preparing, self.is_stable = self.must_rejoin, False
             self.must_rejoin = any(one.is_in for one in self.members)
             remaining = [one.member_id for one in self.members if one.is_in]
             self.leader = remaining[0] if remaining else ""
+            if not remaining and not was_preparing:
+                self.wait_until("Empty", 0)  # at once, or by a timer that is due at once
 
     def leave(self) -> None:
         candidates = self.awaited()
@@ -390,7 +392,7 @@ class Script:
         self.ask(self.control, request, self.luck.randint(3, 5))
 
     def commit(self) -> None:
-        """In Kafka a first commit that is refused for its note leaves a group behind that can be joined and not seen."""
+        """In Kafka a first commit that is refused for its note leaves a group that can be joined and not seen."""
         member_id, instance_id, generation = self.somebody()
         version = self.version(OffsetCommitRequest, is_static=instance_id is not None)
         partitions = [

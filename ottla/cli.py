@@ -48,12 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = command(parsed)
         sys.stdout.flush()
         return status
-    except UsageError as error:
-        print(f"ottla: {error}", file=sys.stderr)
-        return EXIT_USAGE
-    except CommandFailed as error:
-        print(f"ottla: {error}", file=sys.stderr)
-        return EXIT_FAILED
+    except (UsageError, CommandFailed) as error:
+        from ottla.commands.text_form import printable
+
+        print(f"ottla: {printable(str(error))}", file=sys.stderr)
+        return EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:

@@ -9,6 +9,7 @@ import pytest
 
 import ottla
 from ottla import cli, wire
+from ottla.commands import CommandFailed
 
 Captured = pytest.CaptureFixture[str]
 
@@ -25,8 +26,24 @@ def test_help_names_every_command(capsys: Captured) -> None:
         cli.main(["--help"])
     assert stopped.value.code == 0
     printed = capsys.readouterr().out
-    assert "serve" in printed
-    assert "describe-codec" in printed
+    commands = ("serve", "topics", "produce", "consume", "groups", "configs", "cluster", "describe-codec", "log")
+    assert [name for name in commands if f"    {name}" not in printed] == []
+
+
+def test_a_failure_is_told_with_status_1_and_ctrl_c_with_130(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    for error, status, told in ((CommandFailed("no\033"), 1, "ottla: no\\x1b\n"), (KeyboardInterrupt(), 130, "")):
+
+        def failing(parsed: object, error: BaseException = error) -> int:
+            raise error
+
+        monkeypatch.setattr(cli, "describe_codec", failing)
+        assert cli.main(["describe-codec", "x", "1"]) == status
+        assert capsys.readouterr().err == told
+
+
+def test_a_time_before_now_is_joined_to_its_option_and_nothing_else_is() -> None:
+    assert cli.joined(["consume", "t", "--since", "-10m", "-n", "-1"]) == ["consume", "t", "--since=-10m", "-n", "-1"]
+    assert cli.joined(["--since", "--until", "-f"]) == ["--since", "--until", "-f"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["no-such-command"], ["describe-codec", "FetchRequest", "new"]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -51,6 +52,8 @@ def main(words: Sequence[str] | None = None) -> int:
     cpus = {int(one) for one in options.broker_cpus.split(",")} if options.broker_cpus else None
     used = {"scale": scale, "repeat": repeat, "warm_up": rounds, "rows": options.rows, "brokers": names}
     machine = report.machine()
+    # Whoever ends us by a signal wants the brokers ended as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     started = time.monotonic()
     with tempfile.TemporaryDirectory(dir=options.directory) as directory, Lab(Path(directory), scale, cpus) as lab:
         outcomes = run(lab, rows, names, repeat, rounds)

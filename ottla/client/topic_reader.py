@@ -57,7 +57,9 @@ class TopicReader:
         self._topic = topic
         self._isolation = isolation
         self._wait_ms_max = wait_ms_max
-        self._turn = 0
+        self._turn = -1
+        # Somebody refused while others answered: before the next round it is asked anew who leads what.
+        self._is_misled = False
 
     @property
     def unfinished(self) -> list[int]:
@@ -74,6 +76,9 @@ class TopicReader:
 
     async def _attempt(self) -> list[Answer]:
         """What could be read. An error that may pass stops nobody else; it is raised if nothing was read at all."""
+        if self._is_misled:
+            await self._cluster.refreshed([self._topic])
+            self._is_misled = False
         places = [TopicPartition(self._topic, partition) for partition in self.unfinished]
         by_leader = await self._cluster.partitions_by_leader(places)
         topic_id = (await self._cluster.metadata([self._topic])).topic(self._topic).topic_id
@@ -89,6 +94,7 @@ class TopicReader:
         lasting = [error for error in failures if not error.code.retriable]
         if lasting or (failures and not any(found.records for _, found in usable)):
             raise (lasting or failures)[0]
+        self._is_misled = bool(failures)
         return usable
 
     async def _ask(self, node_id: int, topic_id: bytes, places: Sequence[TopicPartition]) -> list[Answer]:

@@ -17,7 +17,7 @@ from ottla.client.versions import introduction
 from ottla.commands import EXIT_OK
 from ottla.commands.asking import asking
 from ottla.commands.terminal import Column, Row, Table, Terminal
-from ottla.commands.text_form import compact_json
+from ottla.commands.text_form import compact_json, printable
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.api_versions import ApiVersionsResponse
 from ottla.wire.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
@@ -54,7 +54,7 @@ def info(parsed: argparse.Namespace) -> int:
     if parsed.json:
         terminal.line(compact_json(picture))
         return EXIT_OK
-    terminal.line(f"cluster {terminal.bold(picture['clusterId'])}, controller {picture['controller']}")
+    terminal.line(f"cluster {terminal.bold(printable(picture['clusterId']))}, controller {picture['controller']}")
     _table(terminal, BROKER_COLUMNS, picture["brokers"])
     _table(terminal, FEATURE_COLUMNS, picture["features"])
     if picture["quorum"] is not None:

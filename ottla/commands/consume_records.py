@@ -58,7 +58,7 @@ def chosen_form(parsed: argparse.Namespace) -> Form:
         return json_form(parsed.topic)
     if parsed.format is not None:
         try:
-            return template_form(parsed.topic, parsed.format)
+            return template_form(parsed.topic, parsed.format, is_terminal=sys.stdout.isatty())
         except ValueError as error:
             raise UsageError(f"--format: {error}") from error
     terminal = Terminal(sys.stdout)

@@ -14,6 +14,7 @@ from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import LATEST, list_offsets
 from ottla.client.together import together
 from ottla.commands.terminal import Column, Row
+from ottla.commands.text_form import printable
 from ottla.wire.errors import KafkaError
 
 
@@ -113,7 +114,7 @@ def head_text(row: Row) -> str:
     lags = [one["lag"] for one in row["offsets"] if one["lag"] is not None]
     assignor = f", assignor {row['assignor']}" if row["assignor"] else ""
     count = len(row["members"])
-    return (
+    return printable(
         f"{row['groupId']}: {row['type']}, {row['state']}, {count} member{'' if count == 1 else 's'}{assignor}, "
         f"coordinator {row['coordinator']}, lag {sum(lags)}"
     )

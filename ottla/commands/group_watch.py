@@ -17,7 +17,7 @@ from ottla.commands.asking import asking
 from ottla.commands.group_commands import described
 from ottla.commands.group_rows import OFFSET_COLUMNS, head_text
 from ottla.commands.terminal import Column, Redrawn, Row, Table, Terminal
-from ottla.commands.text_form import compact_json, time_text
+from ottla.commands.text_form import compact_json, printable, time_text
 
 # The lines above the partitions and the one below.
 FRAME_LINES = 3
@@ -81,5 +81,5 @@ def _line(change: Row, as_json: bool) -> str:
     committed = "-" if change["committedOffset"] is None else change["committedOffset"]
     end = "?" if change["endOffset"] is None else change["endOffset"]
     lag = "?" if change["lag"] is None else change["lag"]
-    place = f"{change['topic']}-{change['partition']}"
+    place = printable(f"{change['topic']}-{change['partition']}")
     return f"{time_text(change['time'])} {place} committed={committed} next={end} lag={lag}"

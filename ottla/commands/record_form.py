@@ -78,8 +78,9 @@ FIELDS: dict[str, Callable[[str, int, Record], bytes]] = {
 }
 
 
-def template_form(topic: str, template: str) -> Form:
+def template_form(topic: str, template: str, *, is_terminal: bool = False) -> Form:
     """By a template with fields in braces; `{{` is a brace. ValueError for a field that there is not."""
+    filled_in = _shielded if is_terminal else bytes
     parts: list[bytes | Callable[[str, int, Record], bytes]] = []
     for literal, name, spec, conversion in string.Formatter().parse(unescaped(template)):
         parts.append(literal.encode())
@@ -90,10 +91,14 @@ def template_form(topic: str, template: str) -> Form:
         parts.append(FIELDS[name])
 
     def form(partition: int, record: Record) -> bytes:
-        filled = [part if isinstance(part, bytes) else part(topic, partition, record) for part in parts]
+        filled = [part if isinstance(part, bytes) else filled_in(part(topic, partition, record)) for part in parts]
         return b"".join(filled) + LINE_END
 
     return form
+
+
+def _shielded(data: bytes) -> bytes:
+    return _safe(data).encode()
 
 
 def unescaped(template: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, TextIO
 
-from ottla.commands.text_form import compact_json
+from ottla.commands.text_form import compact_json, printable
 
 BLOCK_ROWS = 100
 
@@ -87,7 +87,7 @@ class Table:
     def row(self, row: Row) -> None:
         self._add(
             [
-                Cell(column.show(row), column.is_remarkable is not None and column.is_remarkable(row))
+                Cell(printable(column.show(row)), column.is_remarkable is not None and column.is_remarkable(row))
                 for column in self.columns
             ]
         )

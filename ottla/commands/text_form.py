@@ -77,6 +77,13 @@ def compact_json(value: Any) -> str:
     return text if text.isprintable() else json.dumps(value, separators=(",", ":"))
 
 
+def printable(text: str) -> str:
+    """Text that a peer chose, with an escape for whatever a terminal might take for an order."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def count_text(count: int, noun: str, plural: str = "") -> str:
     """`1 byte`, `1,234 bytes`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

@@ -29,7 +29,7 @@ from ottla.commands import EXIT_OK
 from ottla.commands.asking import asking, confirmed
 from ottla.commands.hints import not_there
 from ottla.commands.terminal import Column, Row, Table, Terminal, show
-from ottla.commands.text_form import compact_json, count_text
+from ottla.commands.text_form import compact_json, count_text, printable
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.primitives import uuid_text
 
@@ -195,12 +195,12 @@ def _show_topic(terminal: Terminal, detail: Row, *, as_json: bool) -> None:
         terminal.line(compact_json(detail))
         return
     terminal.line(
-        f"{terminal.bold(detail['name'])}  {terminal.dim(detail['topicId'])}  "
+        f"{terminal.bold(printable(detail['name']))}  {terminal.dim(detail['topicId'])}  "
         f"{count_text(len(detail['partitions']), 'partition')}, "
         f"{count_text(detail['replicationFactor'], 'replica')} of each"
     )
     for name, value in detail["configs"].items():
-        terminal.line(f"  {name}={value}")
+        terminal.line(printable(f"  {name}={value}"))
     with Table(terminal, PARTITION_COLUMNS) as table:
         for row in detail["partitions"]:
             table.row(row)

@@ -182,7 +182,7 @@ class Connection:
                     self._reader.fill(count)
                     break
             else:
-                data = self.broker.receive_buffer.take()
+                data = self.broker.receive_buffers.take()
                 count = self._transport.receive_into(data)
                 if count is not None:
                     self._reader.receive_data(data, count)
@@ -208,7 +208,7 @@ class Connection:
         """Handle every whole request that has come and whose turn it is, then send what is ready."""
         if self._is_stopped:
             self._is_behind = self._reader.pending_bytes > 0
-            self._reader.keep()
+            self._reader.keep(self.broker.receive_buffers.has_spare)
             return
         if not self._queue and not self._line:
             self._unsent_bytes = 0
@@ -229,7 +229,7 @@ class Connection:
             broker.end_pass()
             self._is_in_pass = False
             self.send()
-            self._reader.keep()
+            self._reader.keep(self.broker.receive_buffers.has_spare)
 
     @property
     def parked_count(self) -> int:
@@ -349,7 +349,7 @@ class Connection:
     async def _finish(self) -> None:
         is_in_use = self.active_at > trio.current_time() - LINGER_SECONDS_MAX or self._last_bytes > 0
         while self._last_bytes > 0 and not self._is_closed:
-            data = self.broker.receive_buffer.take()
+            data = self.broker.receive_buffers.take()
             with memoryview(data) as window:
                 count = self._transport.receive_into(window[: self._last_bytes])
             if not count:
@@ -393,6 +393,7 @@ class Connection:
         if self._is_closed:
             return
         self._is_closed = True
+        self._reader.forget()
         self.broker.half_received.release(self)
         line, self._line = self._line, deque()
         for slot in line:

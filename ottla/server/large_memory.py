@@ -11,8 +11,10 @@ from __future__ import annotations
 import ctypes
 
 LARGE_BYTES = 1 << 20
+# What is free at the end of the heap stays for the next request, up to so much.
+KEPT_BYTES = 8 << 20
 # From glibc's malloc.h.
-_M_MMAP_THRESHOLD = -3
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
 def map_large_buffers() -> bool:
@@ -21,4 +23,4 @@ def map_large_buffers() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):
         return False  # another C library: it has its own ways
-    return bool(mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES))
+    return bool(mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES) and mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES))

@@ -22,8 +22,9 @@ BUFFERS_PER_SEND_MAX = 64
 # What is read from files before it can be sent stays in memory if the client does not read: a few hundred clients may.
 READ_BYTES_PER_SEND_MAX = 256 << 10
 MORE_FOLLOWS: int = getattr(socket, "MSG_MORE", 0)  # of Linux
-# What is received at once: several requests of a busy client.
-RECEIVE_BYTES = 512 << 10
+# What is received at once: several requests of a busy client, or a large one.
+RECEIVE_BYTES = 2 << 20
+RECEIVE_BUFFERS_MAX = 4
 # One connection with a fast reader must not keep all others waiting.
 BYTES_PER_TURN_MAX = 4 << 20
 
@@ -54,25 +55,40 @@ class FileRange:
 Piece: TypeAlias = Buffer | FileRange
 
 
-class ReceiveBuffer:
+class ReceiveBuffers:
     """Memory to receive into, the same for every connection: a pass is over before the next one begins.
 
-    Who is still holding on to a part of what has come, against the custom, keeps it, and others get new memory.
+    Who is still holding on to a part of what has come keeps the buffer, and the next one is used. There are a few, for
+    large requests that are received where they begin; whoever holds on against the custom costs a new one.
     """
 
-    __slots__ = ("_data",)
+    __slots__ = ("_buffers",)
 
     def __init__(self) -> None:
-        self._data = bytearray(RECEIVE_BYTES)
+        self._buffers: list[bytearray] = []
 
     def take(self) -> bytearray:
-        data = self._data
-        try:
-            data.append(0)  # refused as long as there is a view of it
-            del data[-1]
-        except BufferError:
-            data = self._data = bytearray(RECEIVE_BYTES)
-        return data
+        """One that nobody holds."""
+        for data in self._buffers:
+            if not _is_held(data):
+                return data
+        if len(self._buffers) == RECEIVE_BUFFERS_MAX:
+            del self._buffers[0]
+        self._buffers.append(bytearray(RECEIVE_BYTES))
+        return self._buffers[-1]
+
+    def has_spare(self) -> bool:
+        """Whether there would be one left for others if one more of them were held."""
+        return RECEIVE_BUFFERS_MAX - sum(map(_is_held, self._buffers)) > 1
+
+
+def _is_held(data: bytearray) -> bool:
+    try:
+        data.append(0)  # refused as long as there is a view of it
+    except BufferError:
+        return True
+    del data[-1]
+    return False
 
 
 class SocketTransport:

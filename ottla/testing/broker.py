@@ -12,7 +12,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -139,6 +138,8 @@ class Broker:
 
     def _settle_in(self) -> None:
         """A directory, and a port that nobody else gets while the broker is down."""
+        import tempfile  # slow, and the broker's process loads this file as well
+
         atexit.register(self.close)  # for whoever forgets to
         self._home = Path(tempfile.mkdtemp(prefix="ottla-"))
         holder = self._port_holder = socket.socket()

@@ -51,8 +51,14 @@ async def create_topic(served: Served, name: str, partitions: int, configs: Mapp
 
 
 async def delete_topic(served: Served, name: str) -> None:
+    _check_partition(served, name, 0)  # the client would ask again for a minute, since the topic might come yet
     async with _client(served) as client:
         await remove_topic(client, name)
+
+
+def _check_partition(served: Served, topic: str, partition: int) -> None:
+    if served.broker.image.topics.partition(topic, partition) is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {topic}-{partition}")
 
 
 # Faults
@@ -120,10 +126,8 @@ async def give_leader(served: Served, topic: str, partition: int) -> None:
 
 
 async def _lead_by(served: Served, topic: str, partition: int, node_id: int) -> None:
-    image = served.broker.image
-    if image.topics.partition(topic, partition) is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {topic}-{partition}")
-    topic_id = image.topics.by_name[topic].id
+    _check_partition(served, topic, partition)
+    topic_id = served.broker.image.topics.by_name[topic].id
     record = PartitionChangeRecord(partition_id=partition, topic_id=topic_id, leader=node_id)
     done = trio.Event()
     refusals: list[KafkaError] = []

@@ -9,7 +9,7 @@ limit is the peer's error, and the reader is useless afterwards.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import NamedTuple, TypeVar
 
 PREFIX_BYTES = 4
@@ -42,7 +42,7 @@ class FrameReader:
     it is, large afterwards. Take all frames before giving more data: what is left over is copied.
     """
 
-    __slots__ = ("_data", "_end", "_growing", "_start", "_window", "frame_bytes_max")
+    __slots__ = ("_data", "_end", "_growing", "_held", "_start", "_window", "frame_bytes_max")
 
     def __init__(self, frame_bytes_max: int) -> None:
         self.frame_bytes_max = frame_bytes_max
@@ -52,6 +52,8 @@ class FrameReader:
         self._end = 0
         # The same object as _data as long as nobody else refers to it, so that it may still grow.
         self._growing: bytearray | None = None
+        # A view of _data while that is the caller's and we stay in it: whoever would resize it is refused.
+        self._held: memoryview | None = None
         self._window: memoryview | None = None
 
     @property
@@ -78,15 +80,26 @@ class FrameReader:
         self._growing += data if size_bytes is None else memoryview(data)[:size_bytes]
         self._end = len(self._growing)
 
-    def keep(self) -> None:
-        """The bytes that were given last are about to be used for something else: keep what was not handed out."""
+    def keep(self, may_stay: Callable[[], bool] | None = None) -> None:
+        """The bytes that were given last are about to be used for something else: keep what was not handed out.
+
+        It is copied, unless the caller says that it may stay: a large frame that fits into the rest of the buffer it
+        begins in is then received there. The caller must not use a buffer of which there is a view.
+        """
         if self._growing is None and self._start < self._end:
-            self._move()
+            if may_stay is not None and self._fits() and may_stay():
+                self._held = memoryview(self._data)
+            else:
+                self._move()
+
+    def _fits(self) -> bool:
+        arrived_bytes = self._end - self._start
+        return arrived_bytes >= WINDOW_BYTES_MIN and self._start + PREFIX_BYTES + self._announced() <= len(self._data)
 
     def _move(self) -> None:
         """Frames may still refer to the old buffer; only what none of them covers moves."""
         self._data = self._growing = bytearray(memoryview(self._data)[self._start : self._end])
-        self._start, self._end = 0, len(self._data)
+        self._start, self._end, self._held = 0, len(self._data), None
 
     def frames(self) -> Iterator[Frame]:
         """Every whole frame that is there now; FramingError once one is reached that cannot be."""
@@ -102,14 +115,21 @@ class FrameReader:
             self._growing = None
             yield Frame(self._data, start, end)
         if self._start == self._end:
-            # A peer that falls silent now, for minutes maybe, costs nothing.
-            self._data, self._start, self._end, self._growing = b"", 0, 0, None
+            self.forget()  # a peer that falls silent now, for minutes maybe, costs nothing
+
+    def forget(self) -> None:
+        """Let go of all that has come and was not handed out."""
+        self._data, self._start, self._end, self._growing, self._held = b"", 0, 0, None, None
 
     def window(self) -> memoryview | None:
         """Room to receive the rest of a large frame into directly, or None where `receive_data` is the way.
 
-        Call it when `frames` has run dry, then `fill`. The room is never larger than what has arrived of the frame.
+        Call it when `frames` has run dry, then `fill`. What is made for it is never larger than what has arrived of the
+        frame.
         """
+        if self._held is not None:
+            self._window = self._held[self._end :]
+            return self._window
         arrived_bytes = self._end - self._start
         if self._growing is None or arrived_bytes < WINDOW_BYTES_MIN:
             return None

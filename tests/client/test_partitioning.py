@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from ottla.client.partitioning import StickyPartitioner, murmur2, partition_for_key
+from ottla.client.partitioning import Placement, StickyPartitioner, murmur2, partition_for_key
 from tests import jvm
 
 SOURCE = Path(__file__).parent / "java" / "Murmur2.java"
@@ -46,6 +46,13 @@ def test_a_partition_that_lost_its_leader_is_left_at_once() -> None:
     partitioner = StickyPartitioner(Random(3))
     first = partitioner.next([0, 1], 1)
     assert partitioner.next([1 - first], 1) == 1 - first
+
+
+def test_a_record_goes_by_its_key_or_with_its_neighbours() -> None:
+    placement = Placement(10, [4], Random(3))
+    assert placement.partition(b"foobar", 1) == partition_for_key(b"foobar", 10)
+    assert placement.partition(b"", 1) == partition_for_key(b"", 10)
+    assert placement.partition(None, 1) == 4
 
 
 @pytest.mark.jvm

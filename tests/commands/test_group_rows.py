@@ -37,9 +37,15 @@ def test_tables_show_what_is_not_known_and_what_is_behind() -> None:
     assert "\033[33m3\033[0m" in shown[1]
     assert shown[2].split() == ["t", "2", "9", "?", "?", "c", "/h", "m"]
     assert shown[3].split() == ["t", "3", "-", "4", "?", "c", "/h", "m"]
-    assert head_text(
-        {"groupId": "g", "type": "classic", "state": "Stable", "assignor": "", "coordinator": 7, "members": [], "offsets": rows}
-    ) == "g: classic, Stable, 0 members, coordinator 7, lag 3"  # fmt: skip
+
+
+def test_a_group_in_one_line_has_the_lag_that_is_known() -> None:
+    row = {"groupId": "g", "type": "classic", "state": "Stable", "assignor": "", "coordinator": 7, "members": []}
+    row["offsets"] = offset_rows(GROUP, {ONE: 5, TWO: 9}, {ONE: 8, THREE: 4})
+    assert head_text(row) == "g: classic, Stable, 0 members, coordinator 7, lag 3"
+    assert head_text(row | {"groupId": "\033c"}).startswith(r"\x1bc: ")
+    row |= {"assignor": "range", "members": [{}]}
+    assert head_text(row) == "g: classic, Stable, 1 member, assignor range, coordinator 7, lag 3"
 
 
 def test_a_member_shows_its_partitions_by_topic() -> None:

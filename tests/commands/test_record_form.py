@@ -50,6 +50,12 @@ def test_a_template_has_every_field() -> None:
     assert form(1, BARE) == b"t 1 8 1700000000000 2023-11-14T22:13:20.000Z null null \n\n"
 
 
+def test_a_template_is_safe_on_a_terminal_and_exact_elsewhere() -> None:
+    assert template_form("t", r"\t{value}")(1, WILD) == b"\t\033[31mred\n\n"
+    assert template_form("t", r"\t{value}", is_terminal=True)(1, WILD) == b"\t0x1b5b33316d7265640a\n"
+    assert template_form("t", "{value}", is_terminal=True)(1, FULL) == b"value\n"
+
+
 @pytest.mark.parametrize("template", ["{nothing}", "{key.x}", "{0}", "{}", "{key!r}", "{offset:>9}", "{key"])
 def test_what_is_no_template_is_an_error(template: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.commands.terminal import BLOCK_ROWS, Column, Progress, Table, Terminal
+from ottla.commands.terminal import BLOCK_ROWS, Column, Progress, Redrawn, Table, Tally, Terminal, show
 from tests.commands.sample_logs import Tty, plain
 
 COLUMNS = (Column("NAME", lambda row: row["name"]), Column("N", lambda row: str(row["n"]), is_number=True))
@@ -85,3 +85,51 @@ def test_there_is_no_progress_in_a_pipe_or_without_work() -> None:
         progress.reached(500)
         progress.erase()
         assert progress.stream.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_what_is_remarkable_is_coloured_and_stays_aligned() -> None:
+    columns = (*COLUMNS, Column("BIG", lambda row: str(row["n"]), True, lambda row: row["n"] > 9))
+    terminal, stream = plain(colours=True)
+    with Table(terminal, columns) as table:
+        table.row({"name": "a", "n": 1})
+        table.row({"name": "b", "n": 10})
+    assert stream.getvalue().splitlines()[1:] == ["a      1    1", "b     10   \033[33m10\033[0m"]
+
+
+def test_rows_are_shown_as_a_table_or_as_json() -> None:
+    rows = [{"name": "a", "n": 1}, {"name": "b", "n": 2}]
+    terminal, stream = plain()
+    show(terminal, COLUMNS, rows, as_json=False)
+    assert stream.getvalue() == "NAME  N\na     1\nb     2\n"
+    terminal, stream = plain()
+    show(terminal, COLUMNS, rows, as_json=True)
+    assert stream.getvalue() == '{"name":"a","n":1}\n{"name":"b","n":2}\n'
+
+
+def test_lines_are_drawn_over_those_of_the_last_time() -> None:
+    terminal, stream = plain()
+    screen = Redrawn(terminal)
+    for text in ("a\nb\n", "c\n", "d\n"):
+        screen.draw(text)
+    assert stream.getvalue() == "a\nb\n\033[2A\033[Jc\n\033[1A\033[Jd\n"
+
+
+def test_a_tally_is_for_terminals_and_erased() -> None:
+    stream = Tty()
+    tally = Tally(stream, "records")
+    tally.reached(1000)
+    tally.erase()
+    tally.erase()
+    assert stream.getvalue() == "\rrecords: 1,000\r\033[K"
+    _, pipe = plain()
+    tally = Tally(pipe, "records")
+    tally.reached(1000)
+    tally.erase()
+    assert pipe.getvalue() == ""
+
+
+def test_what_a_peer_chose_cannot_give_orders_to_a_terminal() -> None:
+    terminal, stream = plain()
+    with Table(terminal, COLUMNS) as table:
+        table.row({"name": "\033[2Jgone\n", "n": 1})
+    assert stream.getvalue().splitlines()[1] == r"\x1b[2Jgone\n  1"

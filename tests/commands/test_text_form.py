@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.commands.text_form import bytes_json, compact_json, count_text, parse_time, range_text, shown, time_text
+from ottla.commands.text_form import (
+    bytes_json,
+    compact_json,
+    count_text,
+    parse_time,
+    printable,
+    range_text,
+    shown,
+    time_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -86,3 +95,8 @@ def test_counts_and_ranges_are_readable() -> None:
         "0 entries",
     ]
     assert [range_text(7, 7), range_text(7, 9)] == ["7", "7-9"]
+
+
+def test_what_a_terminal_might_obey_is_escaped() -> None:
+    assert printable("orders übrig 订单") == "orders übrig 订单"
+    assert printable("a\033[2J\n\u202e") == r"a\x1b[2J\n\u202e"

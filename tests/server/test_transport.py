@@ -17,11 +17,12 @@ from ottla.server.transport import (
     BYTES_PER_TURN_MAX,
     MORE_FOLLOWS,
     READ_BYTES_PER_SEND_MAX,
+    RECEIVE_BUFFERS_MAX,
     RECEIVE_BYTES,
     SENDFILE_BYTES_MIN,
     FileRange,
     Piece,
-    ReceiveBuffer,
+    ReceiveBuffers,
     SocketTransport,
 )
 from ottla.storage.files import OsDisk, OsFile
@@ -188,18 +189,34 @@ def test_small_ranges_are_read_because_that_is_cheaper(
 
 
 def test_memory_to_receive_into_is_used_again_unless_somebody_holds_on_to_it() -> None:
-    buffer = ReceiveBuffer()
-    data = buffer.take()
+    buffers = ReceiveBuffers()
+    data = buffers.take()
     assert len(data) == RECEIVE_BYTES
-    assert buffer.take() is data
+    assert buffers.take() is data
     data[:4] = b"held"
     view = memoryview(data)[:4]
-    other = buffer.take()
+    other = buffers.take()
     assert other is not data
     assert len(other) == RECEIVE_BYTES
     other[:4] = b"more"
     assert bytes(view) == b"held"
-    assert buffer.take() is other
+    assert buffers.take() is other
+    del view
+    assert buffers.take() is data
+
+
+def test_of_a_few_buffers_one_stays_for_others_and_more_can_be_had() -> None:
+    buffers = ReceiveBuffers()
+    held = []
+    for number in range(RECEIVE_BUFFERS_MAX):
+        assert buffers.has_spare() == (number < RECEIVE_BUFFERS_MAX - 1)
+        held.append(memoryview(buffers.take()))
+    assert not buffers.has_spare()
+    one_more = buffers.take()
+    assert all(view.obj is not one_more for view in held)
+    assert buffers.take() is one_more
+    held.clear()
+    assert buffers.has_spare()
 
 
 def test_a_client_is_not_woken_for_a_header_whose_records_follow(file: OsFile) -> None:

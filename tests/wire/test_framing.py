@@ -90,6 +90,70 @@ def test_what_was_kept_survives_the_buffer_it_came_in() -> None:
     assert reader.pending_bytes == 0
 
 
+def test_a_large_frame_may_stay_where_it_begins_if_it_fits() -> None:
+    large = bytes(range(256)) * 800
+    stream = framed(b"small") + framed(large) + framed(b"next") + framed(large)
+    buffer = bytearray(WINDOW_BYTES_MIN * 5)
+    reader = FrameReader(len(large))
+    buffer[: WINDOW_BYTES_MIN + 100] = stream[: WINDOW_BYTES_MIN + 100]
+    reader.receive_data(buffer, WINDOW_BYTES_MIN + 100)
+    assert payloads(reader) == [b"small"]
+    reader.keep(lambda: True)
+    with pytest.raises(BufferError):
+        buffer.append(0)  # it is held
+    position, received = WINDOW_BYTES_MIN + 100, []
+    while position < len(stream):
+        window = reader.window()
+        assert window is not None
+        count = min(len(window), 50_000, len(stream) - position)
+        window[:count] = stream[position : position + count]
+        reader.fill(count)
+        position += count
+        received += payloads(reader)
+        reader.keep(lambda: True)
+    assert received == [large, b"next", large]
+    assert (reader.pending_bytes, reader.held_bytes) == (0, 0)
+    buffer.append(0)  # nobody holds it
+
+
+@pytest.mark.parametrize(("arrived_bytes", "may_stay"), [(WINDOW_BYTES_MIN, False), (WINDOW_BYTES_MIN - 1, True)])
+def test_a_frame_that_is_small_yet_or_may_not_stay_is_moved(arrived_bytes: int, may_stay: bool) -> None:
+    stream = framed(bytes(range(256)) * 500)
+    buffer = bytearray(WINDOW_BYTES_MIN * 4)
+    reader = FrameReader(1 << 20)
+    buffer[:arrived_bytes] = stream[:arrived_bytes]
+    reader.receive_data(buffer, arrived_bytes)
+    assert payloads(reader) == []
+    reader.keep(lambda: may_stay)
+    buffer[:] = bytes(len(buffer))
+    reader.receive_data(stream[arrived_bytes:])
+    assert payloads(reader) == [stream[4:]]
+
+
+def test_what_is_forgotten_is_not_held() -> None:
+    buffer = bytearray(framed(bytes(WINDOW_BYTES_MIN * 2)))
+    reader = FrameReader(1 << 20)
+    reader.receive_data(buffer, WINDOW_BYTES_MIN)
+    reader.keep(lambda: True)
+    assert reader.held_bytes == len(buffer)
+    reader.forget()
+    buffer.append(0)
+    assert (reader.held_bytes, reader.pending_bytes, payloads(reader)) == (0, 0, [])
+
+
+def test_a_frame_that_does_not_fit_into_the_rest_is_moved() -> None:
+    stream = framed(b"x" * WINDOW_BYTES_MIN) + framed(bytes(range(256)) * 500)
+    buffer = bytearray(WINDOW_BYTES_MIN * 5 // 2)
+    reader = FrameReader(1 << 20)
+    buffer[:] = stream[: len(buffer)]
+    reader.receive_data(buffer)
+    assert payloads(reader) == [b"x" * WINDOW_BYTES_MIN]
+    reader.keep(lambda: True)
+    buffer.append(0)  # nobody holds it
+    reader.receive_data(stream[len(buffer) - 1 :])
+    assert payloads(reader) == [bytes(range(256)) * 500]
+
+
 @pytest.mark.parametrize("size", [-1, -(2**31), 101, 2**31 - 1])
 def test_a_size_that_cannot_be_ends_the_stream(size: int) -> None:
     reader = FrameReader(100)

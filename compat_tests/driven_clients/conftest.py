@@ -1,0 +1,106 @@
+"""Clients in Go and Node: every test runs once for each client, on Ottla and on Apache Kafka.
+
+One broker of each kind serves all tests of a run, and one driver of each client all that is not about groups; a member
+of a group is a process of its own. Tests have topics and groups of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from compat_tests.clients.waiting import eventually
+from compat_tests.driven_clients.driver import Driver, Refused
+from compat_tests.driven_clients.programs import CLIENTS, Client, ToolMissing
+from compat_tests.side_by_side import KafkaSide, OttlaSide, Side, held_port
+
+SIDES = {"ottla": OttlaSide, "kafka": KafkaSide}
+# Members that die are missed after this long, those that live have ample time.
+SHORT_SESSION_MS = 1500
+LONG_SESSION_MS = 60_000
+PROPERTIES = {"group.min.session.timeout.ms": str(SHORT_SESSION_MS)}
+
+MakeTopic = Callable[[int], str]
+StartDriver = Callable[[], Driver]
+
+
+@pytest.fixture(scope="session", params=["ottla", pytest.param("kafka", marks=pytest.mark.jvm)])
+def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
+    directory = tmp_path_factory.mktemp("driven-clients") / request.param
+    with contextlib.ExitStack() as stack:
+        ports = [stack.enter_context(held_port()) for _ in range(2)]
+        side = SIDES[request.param](directory, ports, PROPERTIES)
+        stack.callback(side.close)
+        side.start()
+        yield side
+
+
+@pytest.fixture(scope="session", params=CLIENTS, ids=lambda client: client.name)
+def client(request: pytest.FixtureRequest) -> Client:
+    found: Client = request.param
+    return found
+
+
+@pytest.fixture(scope="session")
+def driver(client: Client, broker: Side) -> Iterator[Driver]:
+    """The client, as far as it is no member of a group."""
+    driver = started(client, broker)
+    yield driver
+    driver.close()
+
+
+def started(client: Client, broker: Side) -> Driver:
+    try:
+        command = client.command()
+    except ToolMissing as missing:
+        pytest.skip(str(missing))
+    return Driver(command, broker.bootstrap)
+
+
+@pytest.fixture
+def start_driver(client: Client, broker: Side) -> Iterator[StartDriver]:
+    """More processes of the same client, each of which may be killed."""
+    with contextlib.ExitStack() as stack:
+
+        def start() -> Driver:
+            driver = started(client, broker)
+            stack.callback(driver.close)
+            return driver
+
+        yield start
+
+
+@pytest.fixture
+def new_name(request: pytest.FixtureRequest) -> Callable[[], str]:
+    """Names of topics and groups that do not exist, told by the test they are for."""
+    stem = re.sub(r"[^a-zA-Z0-9]+", "-", request.node.name).strip("-")[:150]
+    numbers = itertools.count(1)
+    return lambda: f"{stem}.{next(numbers)}"
+
+
+@pytest.fixture
+def make_topic(driver: Driver, new_name: Callable[[], str]) -> MakeTopic:
+    def make(partitions: int = 1) -> str:
+        topic = new_name()
+        driver.ask("create_topic", topic=topic, partitions=partitions)
+        wait_until_known(driver, topic, partitions)
+        return topic
+
+    return make
+
+
+def wait_until_known(driver: Driver, topic: str, partitions: int) -> None:
+    eventually(lambda: partitions_known(driver, topic), expected=partitions)
+
+
+def partitions_known(driver: Driver, topic: str) -> int:
+    """How many partitions the broker tells, none while it has not heard of the topic."""
+
+    try:
+        return int(driver.ask("describe_topic", topic=topic)["partitions"])
+    except Refused:
+        return 0

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// segmentio's kafka-go: Writer and Reader, Conn for offsets, Client for the rest.
+type kafkaGo struct {
+	address string
+	client  *kafka.Client
+}
+
+var kafkaGoCodecs = map[string]kafka.Compression{
+	"none":   0,
+	"gzip":   kafka.Gzip,
+	"snappy": kafka.Snappy,
+	"lz4":    kafka.Lz4,
+	"zstd":   kafka.Zstd,
+}
+
+// What a topic was configured with itself, in the protocol's numbers, which kafka-go leaves as they are.
+const kafkaGoTopicConfig = 1
+
+const kafkaGoReadBytesMax = 8 << 20
+
+func newKafkaGo(address string) (Client, error) {
+	// What was just changed must be seen: nothing that it knows is kept.
+	transport := &kafka.Transport{MetadataTTL: 10 * time.Millisecond}
+	return &kafkaGo{address, &kafka.Client{Addr: kafka.TCP(address), Transport: transport, Timeout: patience}}, nil
+}
+
+func (k *kafkaGo) Code(err error) int16 {
+	var known kafka.Error
+	if errors.As(err, &known) {
+		return int16(known)
+	}
+	return 0
+}
+
+// Where a message goes, and which one it is; kafka-go carries it along.
+type kafkaGoPlace struct{ partition, index int }
+
+func (k *kafkaGo) Produce(ctx context.Context, topic, codec string, records []Record) ([]int64, error) {
+	offsets := make([]int64, len(records))
+	var told sync.WaitGroup
+	told.Add(len(records))
+	writer := &kafka.Writer{
+		Addr: kafka.TCP(k.address), Topic: topic, RequiredAcks: kafka.RequireAll, Compression: kafkaGoCodecs[codec],
+		BatchTimeout: time.Millisecond, Transport: k.client.Transport,
+		Balancer: kafka.BalancerFunc(func(message kafka.Message, _ ...int) int {
+			return message.WriterData.(kafkaGoPlace).partition
+		}),
+		Completion: func(messages []kafka.Message, _ error) {
+			for _, message := range messages {
+				offsets[message.WriterData.(kafkaGoPlace).index] = message.Offset
+				told.Done()
+			}
+		},
+	}
+	defer writer.Close()
+	var sent []kafka.Message
+	for index, record := range records {
+		one := kafka.Message{
+			Key: record.Key, Value: record.Value, Time: time.UnixMilli(record.Timestamp),
+			WriterData: kafkaGoPlace{int(record.Partition), index},
+		}
+		for _, header := range record.Headers {
+			one.Headers = append(one.Headers, kafka.Header{Key: header.Key, Value: header.Value})
+		}
+		sent = append(sent, one)
+	}
+	if err := writer.WriteMessages(ctx, sent...); err != nil {
+		var each kafka.WriteErrors
+		if errors.As(err, &each) {
+			err = errors.Join(each...)
+		}
+		return nil, err
+	}
+	told.Wait()
+	return offsets, nil
+}
+
+func (k *kafkaGo) reader(topic string, partition int, offset int64) (*kafka.Reader, error) {
+	reader := kafka.NewReader(kafka.ReaderConfig{
+		Brokers: []string{k.address}, Topic: topic, Partition: partition, MaxBytes: kafkaGoReadBytesMax,
+		MaxWait: 500 * time.Millisecond,
+	})
+	return reader, reader.SetOffset(offset)
+}
+
+func (k *kafkaGo) Read(
+	ctx context.Context, topic string, partition int32, offset int64, count int,
+) ([]Record, error) {
+	reader, err := k.reader(topic, int(partition), offset)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	var read []Record
+	for len(read) < count {
+		one, err := reader.ReadMessage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		read = append(read, fromKafkaGo(one))
+	}
+	return read, nil
+}
+
+func fromKafkaGo(one kafka.Message) Record {
+	record := Record{
+		Partition: int32(one.Partition), Offset: one.Offset, Timestamp: one.Time.UnixMilli(),
+		Key: one.Key, Value: one.Value,
+	}
+	for _, header := range one.Headers {
+		record.Headers = append(record.Headers, Header{header.Key, header.Value})
+	}
+	return record
+}
+
+func (k *kafkaGo) CreateTopic(ctx context.Context, topic string, partitions int32, configs map[string]string) error {
+	wanted := kafka.TopicConfig{Topic: topic, NumPartitions: int(partitions), ReplicationFactor: 1}
+	for key, value := range configs {
+		wanted.ConfigEntries = append(wanted.ConfigEntries, kafka.ConfigEntry{ConfigName: key, ConfigValue: value})
+	}
+	created, err := k.client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{wanted}})
+	if err != nil {
+		return err
+	}
+	return created.Errors[topic]
+}
+
+func (k *kafkaGo) DeleteTopic(ctx context.Context, topic string) error {
+	deleted, err := k.client.DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: []string{topic}})
+	if err != nil {
+		return err
+	}
+	return deleted.Errors[topic]
+}
+
+func (k *kafkaGo) DescribeTopic(ctx context.Context, topic string) (Topic, error) {
+	known, err := k.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
+	if err != nil {
+		return Topic{}, err
+	}
+	if err := known.Topics[0].Error; err != nil {
+		return Topic{}, err
+	}
+	resource := kafka.DescribeConfigRequestResource{ResourceType: kafka.ResourceTypeTopic, ResourceName: topic}
+	described, err := k.client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{
+		Resources: []kafka.DescribeConfigRequestResource{resource},
+	})
+	if err != nil {
+		return Topic{}, err
+	}
+	configs := map[string]string{}
+	for _, entry := range described.Resources[0].ConfigEntries {
+		if entry.ConfigSource == kafkaGoTopicConfig {
+			configs[entry.ConfigName] = entry.ConfigValue
+		}
+	}
+	return Topic{len(known.Topics[0].Partitions), configs}, described.Resources[0].Error
+}
+
+func (k *kafkaGo) OffsetAt(ctx context.Context, topic string, partition int32, timestamp int64) (int64, error) {
+	conn, err := kafka.DialLeader(ctx, "tcp", k.address, topic, int(partition))
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	switch timestamp {
+	case latest:
+		return conn.ReadLastOffset()
+	case earliest:
+		return conn.ReadFirstOffset()
+	}
+	return conn.ReadOffset(time.UnixMilli(timestamp))
+}
+
+func (k *kafkaGo) Progress(ctx context.Context, group, topic string) ([]Progress, error) {
+	known, err := k.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
+	if err != nil {
+		return nil, err
+	}
+	var partitions []int
+	for index := range known.Topics[0].Partitions {
+		partitions = append(partitions, index)
+	}
+	request := &kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}}
+	fetched, err := k.client.OffsetFetch(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if fetched.Error != nil {
+		return nil, fetched.Error
+	}
+	var found []Progress
+	for _, one := range fetched.Topics[topic] {
+		end, err := k.OffsetAt(ctx, topic, int32(one.Partition), latest)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, Progress{int32(one.Partition), one.CommittedOffset, end})
+	}
+	return found, nil
+}
+
+func (k *kafkaGo) DescribeGroup(ctx context.Context, group string) (Group, error) {
+	described, err := k.client.DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
+	if err != nil {
+		return Group{}, err
+	}
+	if len(described.Groups) != 1 {
+		return Group{}, fmt.Errorf("%d groups are described", len(described.Groups))
+	}
+	found := described.Groups[0]
+	return Group{found.GroupState, len(found.Members)}, found.Error
+}
+
+func (k *kafkaGo) DeleteGroup(ctx context.Context, group string) error {
+	deleted, err := k.client.DeleteGroups(ctx, &kafka.DeleteGroupsRequest{GroupIDs: []string{group}})
+	if err != nil {
+		return err
+	}
+	return deleted.Errors[group]
+}
