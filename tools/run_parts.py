@@ -61,7 +61,7 @@ UNIT = "not jvm and not packaging and not soak"
 JAVA = "jvm and not soak"
 
 LINT = Part("lint", 1, (python("ruff", "check", "."), python("ruff", "format", "--check", "."), python("mypy")))
-BROKER_TESTS = ("tests/server", "tests/cluster", "tests/config", "tests/client", "tests/commands")
+BROKER_TESTS = ("tests/server", "tests/cluster", "tests/config", "tests/client", "tests/commands", "tests/testing")
 STORAGE_TESTS = ("tests/storage", "tests/test_mutants.py")
 # What has no part of its own is in this one, so that nothing is left out.
 ELSEWHERE = tuple(f"--ignore={path}" for path in ("tests/wire", *STORAGE_TESTS, *BROKER_TESTS))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests.command_line.answers import NAMES, Answer, answers_of
-from compat_tests.kafka_process import CLUSTER_ID, KafkaNode
+from compat_tests.kafka_process import CLUSTER_ID, SINGLE_NODE, KafkaNode
 from tests.commands.command_line import CommandLine
 from tests.server.node_process import a_node
 
@@ -26,7 +26,9 @@ PROPERTIES = {
     "log.cleaner.enable": "false",
     "auto.create.topics.enable": "false",
 }
-OWN_PROPERTIES = {**PROPERTIES, "cluster.id": CLUSTER_ID}
+# Kafka's node has these from its launcher.
+LOG_PROPERTIES = {key: value for key, value in SINGLE_NODE.items() if key.startswith("log.")}
+OWN_PROPERTIES = {**LOG_PROPERTIES, **PROPERTIES, "cluster.id": CLUSTER_ID}
 
 Answers = dict[str, tuple[Answer, Answer]]
 

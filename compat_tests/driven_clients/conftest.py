@@ -7,6 +7,7 @@ of a group is a process of its own. Tests have topics and groups of their own.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator
@@ -28,29 +29,52 @@ MakeTopic = Callable[[int], str]
 StartDriver = Callable[[], Driver]
 
 
-@pytest.fixture(scope="session", params=["ottla", pytest.param("kafka", marks=pytest.mark.jvm)])
-def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
-    directory = tmp_path_factory.mktemp("driven-clients") / request.param
+@pytest.fixture(scope="session")
+def stack() -> Iterator[contextlib.ExitStack]:
+    """What ends with the run: brokers and drivers, in whatever order the tests came to need them."""
     with contextlib.ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def side(stack: contextlib.ExitStack, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Side]:
+    @functools.cache
+    def start(name: str) -> Side:
         ports = [stack.enter_context(held_port()) for _ in range(2)]
-        side = SIDES[request.param](directory, ports, PROPERTIES)
+        side = SIDES[name](tmp_path_factory.mktemp("driven-clients") / name, ports, PROPERTIES)
         stack.callback(side.close)
         side.start()
-        yield side
+        return side
+
+    return start
 
 
-@pytest.fixture(scope="session", params=CLIENTS, ids=lambda client: client.name)
+@pytest.fixture(params=["ottla", pytest.param("kafka", marks=pytest.mark.jvm)])
+def broker(request: pytest.FixtureRequest, side: Callable[[str], Side]) -> Side:
+    return side(request.param)
+
+
+@pytest.fixture(params=CLIENTS, ids=lambda client: client.name)
 def client(request: pytest.FixtureRequest) -> Client:
     found: Client = request.param
     return found
 
 
 @pytest.fixture(scope="session")
-def driver(client: Client, broker: Side) -> Iterator[Driver]:
-    """The client, as far as it is no member of a group."""
-    driver = started(client, broker)
-    yield driver
-    driver.close()
+def only_driver(stack: contextlib.ExitStack) -> Callable[[Client, Side], Driver]:
+    @functools.cache
+    def start(client: Client, side: Side) -> Driver:
+        driver = started(client, side)
+        stack.callback(driver.close)
+        return driver
+
+    return start
+
+
+@pytest.fixture
+def driver(client: Client, broker: Side, only_driver: Callable[[Client, Side], Driver]) -> Driver:
+    """The client, as far as it is no member of a group: one process for all tests."""
+    return only_driver(client, broker)
 
 
 def started(client: Client, broker: Side) -> Driver:

@@ -105,8 +105,14 @@ class Broker:
             self._host = self._new_host()
             self._host.start()
         except BaseException:
-            self.close()
+            self._give_up()
             raise
+
+    def _give_up(self) -> None:
+        """A start has failed, or somebody pressed Ctrl-C meanwhile: there is nobody to be asked to stop."""
+        if self._host is not None and self._host.is_running:
+            self._host.kill()
+        self.close()
 
     def stop(self) -> None:
         """End as brokers do that are told to. The data stay, and `start` goes on with them."""

@@ -55,19 +55,23 @@ class Child:
                 first = await anext(messages)
             except StopAsyncIteration:
                 return 1
+            assert first["order"] == "start", first
             self.home = first["arguments"]["home"]
             try:
                 self._served = Served(first["arguments"]["settings"])
-                await self._serve(first["number"], messages)
+                refusal = await self._serve(first["number"], messages)
             except BrokerError as error:
-                await self._send({"number": first["number"], "error": f"the broker did not start: {error}"})
-                return 1
+                refusal = str(error)
             finally:
                 await messages.aclose()
-        return 0
+            if refusal is not None:
+                await self._send({"number": first["number"], "error": f"the broker did not start: {refusal}"})
+        return 0 if refusal is None else 1
 
-    async def _serve(self, number: int, messages: AsyncIterator[dict[str, Any]]) -> None:
+    async def _serve(self, number: int, messages: AsyncIterator[dict[str, Any]]) -> str | None:
+        """None when the broker has served and was stopped; why not, if it could not start."""
         is_ready = False
+        refusal = None
 
         def ready(bootstrap_servers: str) -> None:
             nonlocal is_ready
@@ -85,8 +89,9 @@ class Child:
                 except Exception as error:
                     if is_ready:
                         raise
-                    raise BrokerError(sentence(error)) from error
+                    refusal = sentence(error)
                 nursery.cancel_scope.cancel()
+        return refusal
 
     # The channel
 

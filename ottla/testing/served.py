@@ -67,7 +67,10 @@ class Served:
 
     def kill(self) -> None:
         """End in the middle of whatever it is doing; files stay as they are."""
-        self.broker.start_soon(_die)
+        if self._node.broker is None:
+            self._scope.cancel()  # it has not begun anything yet
+        else:
+            self._node.broker.start_soon(_die)
 
     async def call(self, order: str, arguments: Mapping[str, Any]) -> Any:
         """Carry out an order; what comes of it can be written as JSON. BrokerError where it cannot be done."""

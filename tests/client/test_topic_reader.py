@@ -106,6 +106,23 @@ async def test_one_that_fails_for_a_while_does_not_stop_the_rest() -> None:
 
 
 @in_trio
+async def test_after_a_refusal_it_is_asked_anew_who_leads() -> None:
+    one, two = StubBroker(1), StubBroker(2)
+    before, after = metadata([one, two], {0: 1, 1: 1}), metadata([one, two], {0: 1, 1: 2}, epoch=1)
+    for broker in (one, two):
+        broker.on(MetadataRequest, before)
+    moved = partition_data(1, b"", ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    one.on(FetchRequest, response(partition_data(0, batch(0, 1)), moved), logs(p0=batch(1, 1)))
+    two.on(FetchRequest, logs(p1=batch(0, 1)))
+    async with network(one, two) as net, Cluster(net.bootstrap, open_stream=net.open_stream) as cluster:
+        reader = TopicReader(cluster, TOPIC, {0: 0, 1: 0})
+        assert await read_round(reader) == {0: [0]}
+        for broker in (one, two):
+            broker.on(MetadataRequest, after)
+        assert await read_round(reader) == {0: [1], 1: [0]}
+
+
+@in_trio
 async def test_an_offset_that_is_not_there_is_an_error() -> None:
     broker = StubBroker()
     broker.on(MetadataRequest, metadata([broker], {0: 1, 1: 1}))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import io
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -14,8 +16,10 @@ from ottla.client.blocking import Client
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import FoundOffset
 from ottla.client.topic_reader import Portion
-from ottla.commands.consume_records import LINES_MAX, Output, catch_up, chosen_form, write
+from ottla.commands.consume_records import LINES_MAX, Output, catch_up, chosen_form, rounds, write
 from ottla.commands.record_form import raw_form
+from ottla.commands.spans import Span
+from ottla.commands.terminal import Progress
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import BatchBuilder, Record
 from tests.commands.command_line import CommandLine
@@ -116,6 +120,23 @@ def test_following_shows_what_comes_and_ends_quietly_when_nobody_reads(ottla: Co
             process.kill()
 
 
+def test_ctrl_c_ends_following_without_a_word(ottla: CommandLine, orders: str) -> None:
+    # Whoever started the tests may have switched the signal off, and children inherit that.
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from ottla import cli; "
+    words = ["consume", orders, "-b", ottla.bootstrap, "--follow", "--from-beginning"]
+    command = [sys.executable, "-c", f"{code} sys.exit(cli.main({words!r}))"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            assert process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.stderr.read() == b""
+            assert process.wait(60) == 130
+        finally:
+            process.kill()
+
+
 def test_following_begins_at_the_end(ottla: CommandLine, orders: str) -> None:
     command = [sys.executable, "-m", "ottla", "consume", orders, "-b", ottla.bootstrap, "-f", "-n", "1", "--key", "a"]
     told: list[bytes] = []
@@ -188,6 +209,23 @@ def test_a_log_that_was_cut_goes_on_where_it_begins(capsys: pytest.CaptureFixtur
     catch_up(StubClient(20), "t", reader)  # type: ignore[arg-type]
     assert reader.offsets == {0: 20, 1: 50}
     assert capsys.readouterr().err == "t-0: the log begins at 20 now; what was before is gone\n"
+
+
+def test_reading_goes_on_after_a_cut_and_ends_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    class Client(StubClient):
+        def call(self, function: Callable[..., Any]) -> list[Portion]:
+            if reader.offsets[0] < self.first:
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+            reader.unfinished = []
+            return [Portion(0, iter([record(20)]))]
+
+    reader = StubReader()
+    reach = Span({0: 5, 1: 50}, {0: 21, 1: 51})
+    progress = Progress(Tty(), "reading", reach.record_count_max)
+    read = list(rounds(Client(20), "t", reader, reach, progress))  # type: ignore[arg-type]
+    assert [[one.offset for one in portion.records] for (portion,) in read] == [[20]]
+    assert capsys.readouterr().err.startswith("t-0: the log begins at 20 now")
+    assert progress.percent == 15 * 100 // 17
 
 
 def test_a_log_that_became_shorter_is_an_error() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from ottla.client.cluster import Cluster
 from ottla.client.group_description import GroupDescription, Member
 from ottla.client.metadata import TopicPartition
-from ottla.commands.group_rows import MEMBER_COLUMNS, OFFSET_COLUMNS, head_text, offset_rows
+from ottla.commands.group_rows import MEMBER_COLUMNS, OFFSET_COLUMNS, end_offsets, head_text, offset_rows
 from ottla.commands.terminal import Table
+from ottla.wire.messages.metadata import MetadataRequest
+from ottla.wire.messages.offsets_lookup import ListOffsetsRequest, ListOffsetsResponse
+from tests.client.stub_cluster import StubBroker, in_trio, metadata, network
 from tests.commands.sample_logs import plain
 
 ONE, TWO, THREE = (TopicPartition("t", number) for number in (1, 2, 3))
@@ -20,6 +24,17 @@ def test_rows_join_what_is_committed_and_what_is_held() -> None:
         (3, None, 4, None),
     ]
     assert [row["memberId"] for row in rows] == [None, "m", "m"]
+
+
+@in_trio
+async def test_partitions_that_are_gone_or_without_a_leader_have_no_end() -> None:
+    broker = StubBroker()
+    broker.on(MetadataRequest, metadata([broker], {1: 1, 2: -1}, topic="t"))
+    found = ListOffsetsResponse.ListOffsetsPartitionResponse(partition_index=1, offset=8)
+    topic = ListOffsetsResponse.ListOffsetsTopicResponse(name="t", partitions=[found])
+    broker.on(ListOffsetsRequest, ListOffsetsResponse(topics=[topic]))
+    async with network(broker) as net, Cluster(net.bootstrap, open_stream=net.open_stream) as cluster:
+        assert await end_offsets(cluster, {ONE, TWO, THREE}) == {ONE: 8}
 
 
 def test_a_log_that_was_cut_behind_a_commit_has_no_lag() -> None:

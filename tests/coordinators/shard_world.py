@@ -328,7 +328,9 @@ class ShardWorld:
 
 
 def code(response: Any) -> int:
-    """The first error code in a response, wherever it is."""
+    """The first error code in a response, wherever it is; 0 while there is none."""
+    if response is None:
+        return 0
     if isinstance(response, KafkaError):
         return response.code
     if hasattr(response, "error_code"):

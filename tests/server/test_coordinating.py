@@ -91,6 +91,12 @@ async def test_sessions_end_by_themselves(groups: GroupWorld) -> None:
         assert state(coordinator) == "Empty"
 
 
+def test_what_is_due_at_once_is_done_at_once(groups: GroupWorld) -> None:
+    """A rebalance without delay needs no turn of the task, which does not run here."""
+    waiting = groups.join(groups.joined(groups.join()).member_id)
+    assert groups.joined(waiting).generation_id == 1
+
+
 @by_test_clock
 async def test_a_mistake_in_one_shard_stops_nobody(groups: GroupWorld, caplog: pytest.LogCaptureFixture) -> None:
     coordinator = groups.world.broker.groups

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from ottla.client.failures import ConnectionLost
 from ottla.testing import Broker, BrokerError
 from ottla.testing.broker import Fault
 from tests.testing.brokers import (
@@ -60,7 +61,7 @@ def test_a_broker_that_was_killed_leaves_nothing(tmp_path: Path, in_thread: bool
 def test_a_start_that_fails_says_why_and_leaves_nothing(tmp_path: Path, in_thread: bool) -> None:
     with nothing_left(tmp_path):
         broker = Broker({"num.partitions": "many"}, in_thread=in_thread)
-        with pytest.raises(BrokerError, match="num.partitions"):
+        with pytest.raises(BrokerError, match=r"num\.partitions"):
             broker.start()
         assert not broker.is_running
 
@@ -182,7 +183,8 @@ def test_a_second_close_does_nothing(tmp_path: Path) -> None:
 @both_kinds
 def test_whoever_forgets_to_close_leaves_nothing_after_the_program(tmp_path: Path, in_thread: bool) -> None:
     text = f"""
-        from ottla.testing import Broker
+        from ottla.client.failures import ConnectionLost
+from ottla.testing import Broker
         broker = Broker(in_thread={in_thread})
         broker.start()
         print(getattr(broker._host, "process_id", 0), flush=True)
@@ -202,7 +204,8 @@ def test_whoever_forgets_to_close_leaves_nothing_after_the_program(tmp_path: Pat
 def test_a_forked_process_that_ends_does_not_end_the_broker(tmp_path: Path) -> None:
     text = """
         import os, sys
-        from ottla.testing import Broker
+        from ottla.client.failures import ConnectionLost
+from ottla.testing import Broker
         with Broker() as broker:
             child = os.fork()
             if child == 0:
@@ -220,7 +223,7 @@ def test_what_the_broker_said_can_be_read() -> None:
     with Broker(ottla_log_level="INFO") as broker, a_connection(broker) as connection:
         broker.cut_off_next("Produce")
         broker.create_topic("t")
-        with pytest.raises(Exception, match="ended|closed|lost|gone"):
+        with pytest.raises(ConnectionLost):
             try_to_produce(connection, "t")
         assert "is cut off: a test asked for this" in broker.output
 

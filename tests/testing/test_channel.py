@@ -20,7 +20,7 @@ Answer = Callable[[dict[str, Any]], list[bytes]]
 
 @contextmanager
 def answering(answer: Answer) -> Iterator[Channel]:
-    """A channel to somebody who answers every order with some bytes, and goes after an order for which there are none."""
+    """A channel to somebody who answers every order with some bytes; one for which there are none ends it."""
     ours, theirs = socket.socketpair()
 
     def serve() -> None:
@@ -58,9 +58,11 @@ def test_an_answer_may_come_in_pieces() -> None:
 
 
 def test_a_refusal_is_raised() -> None:
-    with answering(lambda message: [packed({"number": message["number"], "error": "no"})]) as channel:
-        with pytest.raises(BrokerError, match="^no$"):
-            channel.call("do", {})
+    def refuse(message: dict[str, Any]) -> list[bytes]:
+        return [packed({"number": message["number"], "error": "no"})]
+
+    with answering(refuse) as channel, pytest.raises(BrokerError, match=r"^no$"):
+        channel.call("do", {})
 
 
 def test_an_answer_to_an_order_that_was_given_up_is_passed_over() -> None:

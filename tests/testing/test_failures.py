@@ -39,7 +39,7 @@ def test_a_mistake_is_told(broker: Broker, sentence: str, mistake: Callable[[Bro
 
 @both_kinds
 def test_a_setting_that_there_is_not_is_an_error_with_the_one_that_was_meant(in_thread: bool) -> None:
-    with pytest.raises(BrokerError, match="num.partition is not a key.*did you mean num.partitions"):
+    with pytest.raises(BrokerError, match=r"num\.partition is not a key.*did you mean num.partitions"):
         Broker(num_partition=3, in_thread=in_thread).start()
 
 
@@ -50,5 +50,3 @@ def test_what_ended_the_broker_is_told() -> None:
             broker.create_topic("t")
     with pytest.raises(BrokerError, match="the broker is not running"):
         broker.stop()
-
-

@@ -65,7 +65,7 @@ def test_what_is_refused_is_a_sentence_with_the_name_of_the_error(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("more", "reason"),
-    [({"num.partition": "3"}, "did you mean num.partitions"), ({"num.partitions": "x"}, "num.partitions")],
+    [({"num.partition": "3"}, r"did you mean num\.partitions"), ({"num.partitions": "x"}, r"num\.partitions")],
 )
 def test_settings_that_are_wrong_are_refused(tmp_path: Path, more: dict[str, str], reason: str) -> None:
     with pytest.raises(BrokerError, match=reason):

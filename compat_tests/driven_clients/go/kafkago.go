@@ -30,9 +30,8 @@ const kafkaGoTopicConfig = 1
 const kafkaGoReadBytesMax = 8 << 20
 
 func newKafkaGo(address string) (Client, error) {
-	// What was just changed must be seen: nothing that it knows is kept.
-	transport := &kafka.Transport{MetadataTTL: 10 * time.Millisecond}
-	return &kafkaGo{address, &kafka.Client{Addr: kafka.TCP(address), Transport: transport, Timeout: patience}}, nil
+	client := &kafka.Client{Addr: kafka.TCP(address), Transport: &kafka.Transport{}, Timeout: patience}
+	return &kafkaGo{address, client}, nil
 }
 
 func (k *kafkaGo) Code(err error) int16 {
@@ -145,11 +144,8 @@ func (k *kafkaGo) DeleteTopic(ctx context.Context, topic string) error {
 }
 
 func (k *kafkaGo) DescribeTopic(ctx context.Context, topic string) (Topic, error) {
-	known, err := k.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
+	partitions, err := k.partitions(ctx, topic)
 	if err != nil {
-		return Topic{}, err
-	}
-	if err := known.Topics[0].Error; err != nil {
 		return Topic{}, err
 	}
 	resource := kafka.DescribeConfigRequestResource{ResourceType: kafka.ResourceTypeTopic, ResourceName: topic}
@@ -165,7 +161,22 @@ func (k *kafkaGo) DescribeTopic(ctx context.Context, topic string) (Topic, error
 			configs[entry.ConfigName] = entry.ConfigValue
 		}
 	}
-	return Topic{len(known.Topics[0].Partitions), configs}, described.Resources[0].Error
+	return Topic{len(partitions), configs}, described.Resources[0].Error
+}
+
+// By a connection of its own: Client answers for some seconds from what it knew.
+func (k *kafkaGo) partitions(ctx context.Context, topic string) ([]int, error) {
+	conn, err := kafka.DialContext(ctx, "tcp", k.address)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	known, err := conn.ReadPartitions(topic)
+	var partitions []int
+	for _, one := range known {
+		partitions = append(partitions, one.ID)
+	}
+	return partitions, err
 }
 
 func (k *kafkaGo) OffsetAt(ctx context.Context, topic string, partition int32, timestamp int64) (int64, error) {
@@ -184,13 +195,9 @@ func (k *kafkaGo) OffsetAt(ctx context.Context, topic string, partition int32, t
 }
 
 func (k *kafkaGo) Progress(ctx context.Context, group, topic string) ([]Progress, error) {
-	known, err := k.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
+	partitions, err := k.partitions(ctx, topic)
 	if err != nil {
 		return nil, err
-	}
-	var partitions []int
-	for index := range known.Topics[0].Partitions {
-		partitions = append(partitions, index)
 	}
 	request := &kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}}
 	fetched, err := k.client.OffsetFetch(ctx, request)

@@ -31,6 +31,7 @@ func (s *saramaClient) Join(r Request) (Member, error) {
 	config.Consumer.Group.InstanceId = r.InstanceID
 	config.Consumer.Group.Session.Timeout = time.Duration(r.SessionTimeoutMs) * time.Millisecond
 	config.Consumer.Group.Heartbeat.Interval = heartbeatInterval
+	config.Consumer.Group.Rebalance.Retry.Backoff = heartbeatInterval
 	if r.Protocol == "cooperative" {
 		strategies := []sarama.BalanceStrategy{sarama.NewBalanceStrategyCooperativeSticky()}
 		config.Consumer.Group.Rebalance.GroupStrategies = strategies

@@ -1,9 +1,9 @@
-// The codecs that kafkajs leaves to others, each from a package without native code.
+// The codecs that kafkajs leaves to others, each from a package that nothing must be compiled for.
 'use strict'
 
 const { CompressionCodecs, CompressionTypes } = require('kafkajs')
 const snappy = require('kafkajs-snappy')
-const lz4 = require('lz4js')
+const lz4 = require('lz4-napi')
 const zstd = require('@bokuweb/zstd-wasm')
 
 exports.TYPES = {
@@ -18,8 +18,8 @@ exports.register = async () => {
   await zstd.init()
   CompressionCodecs[CompressionTypes.Snappy] = snappy
   CompressionCodecs[CompressionTypes.LZ4] = () => ({
-    compress: async encoder => Buffer.from(lz4.compress(encoder.buffer)),
-    decompress: async buffer => Buffer.from(lz4.decompress(buffer)),
+    compress: encoder => lz4.compressFrame(encoder.buffer),
+    decompress: buffer => lz4.decompressFrame(buffer),
   })
   CompressionCodecs[CompressionTypes.ZSTD] = () => ({
     compress: async encoder => Buffer.from(zstd.compress(encoder.buffer)),

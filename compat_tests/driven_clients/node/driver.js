@@ -19,9 +19,9 @@ const main = async address => {
     clientId: 'kafkajs',
     brokers: [address],
     logLevel: logLevel.NOTHING,
-    retry: { initialRetryTime: 50, retries: 20 },
   })
-  const world = { kafka, admin: kafka.admin(), member: null }
+  // It would try again what the broker refuses for good, such as deleting a topic that is gone.
+  const world = { kafka, admin: kafka.admin({ retry: { initialRetryTime: 50, retries: 3 } }), member: null }
   await world.admin.connect()
 
   const handlers = {
@@ -46,9 +46,9 @@ const main = async address => {
   lines.on('close', () => process.exit(0))
 }
 
-// Errors wrap others: of retries, of several topics at once.
+// Errors wrap others: of retries, of several topics or groups at once.
 const codeOf = error => {
-  const inner = error.cause ?? error.errors?.[0]
+  const inner = error.cause ?? error.errors?.[0] ?? error.groups?.[0]?.error
   return error.code > 0 ? error.code : inner ? codeOf(inner) : 0
 }
 

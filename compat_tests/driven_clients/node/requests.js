@@ -8,6 +8,7 @@ const { fromMessage, toMessage } = require('./records')
 
 const LATEST = -1
 const EARLIEST = -2
+const TOPIC_ALREADY_EXISTS = 36
 
 exports.produce = async ({ topic, codec, records }, { kafka }) => {
   const producer = kafka.producer({ allowAutoTopicCreation: false })
@@ -50,10 +51,12 @@ exports.read = async ({ topic, partition, offset, count }, { kafka }) => {
 
 exports.create_topic = async ({ topic, partitions, configs }, { admin }) => {
   const configEntries = Object.entries(configs ?? {}).map(([name, value]) => ({ name, value }))
-  await admin.createTopics({
+  const isNew = await admin.createTopics({
     topics: [{ topic, numPartitions: partitions, replicationFactor: 1, configEntries }],
     waitForLeaders: false,
   })
+  // The one refusal that kafkajs tells by its answer.
+  if (!isNew) throw Object.assign(new Error(`${topic} exists`), { code: TOPIC_ALREADY_EXISTS })
 }
 
 exports.delete_topic = async ({ topic }, { admin }) => {

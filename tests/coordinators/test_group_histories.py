@@ -1,0 +1,17 @@
+"""Whatever happens to a group: one owner per generation, no commit lost or taken from a zombie, stable at last."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.coordinators.group_histories import History
+
+HISTORIES = 2_000
+BLOCKS = 20
+STEPS = 80
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_no_history_breaks_a_group(block: int) -> None:
+    for seed in range(block, HISTORIES, BLOCKS):
+        History(seed).run(STEPS)
