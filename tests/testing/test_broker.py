@@ -183,8 +183,7 @@ def test_a_second_close_does_nothing(tmp_path: Path) -> None:
 @both_kinds
 def test_whoever_forgets_to_close_leaves_nothing_after_the_program(tmp_path: Path, in_thread: bool) -> None:
     text = f"""
-        from ottla.client.failures import ConnectionLost
-from ottla.testing import Broker
+        from ottla.testing import Broker
         broker = Broker(in_thread={in_thread})
         broker.start()
         print(getattr(broker._host, "process_id", 0), flush=True)
@@ -204,8 +203,7 @@ from ottla.testing import Broker
 def test_a_forked_process_that_ends_does_not_end_the_broker(tmp_path: Path) -> None:
     text = """
         import os, sys
-        from ottla.client.failures import ConnectionLost
-from ottla.testing import Broker
+        from ottla.testing import Broker
         with Broker() as broker:
             child = os.fork()
             if child == 0:

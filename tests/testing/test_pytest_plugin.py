@@ -94,7 +94,7 @@ def test_a_run_that_goes_wrong_leaves_nothing(tmp_path: Path, what: str, status:
 
 def test_loading_the_plugin_costs_nothing() -> None:
     program = (
-        "import sys, pytest; before = set(sys.modules); import ottla.testing.pytest_plugin;"
+        "import socket, sys, pytest; before = set(sys.modules); import ottla.testing.pytest_plugin;"
         "print(*set(sys.modules) - before)"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
