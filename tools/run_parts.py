@@ -59,34 +59,67 @@ def tests(markers: str, *arguments: str) -> Command:
 # Marks divide the tests into parts: each test is in one, and a new test file is in one without being named here.
 UNIT = "not jvm and not packaging and not soak"
 JAVA = "jvm and not soak"
+# A file's tests share what is expensive to start.
+LOADFILE = "--dist=loadfile"
 
 LINT = Part("lint", 1, (python("ruff", "check", "."), python("ruff", "format", "--check", "."), python("mypy")))
 BROKER_TESTS = ("tests/server", "tests/cluster", "tests/config", "tests/client", "tests/commands", "tests/testing")
 STORAGE_TESTS = ("tests/storage", "tests/test_mutants.py")
+GROUP_TESTS = ("tests/coordinators",)
 # What has no part of its own is in this one, so that nothing is left out.
-ELSEWHERE = tuple(f"--ignore={path}" for path in ("tests/wire", *STORAGE_TESTS, *BROKER_TESTS))
+ELSEWHERE = tuple(f"--ignore={path}" for path in ("tests/wire", *STORAGE_TESTS, *BROKER_TESTS, *GROUP_TESTS))
 PROJECT = Part("project", 1, (tests(UNIT, "tests", *ELSEWHERE),))
 WIRE = Part(
     "wire",
     4,
     (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal", "--cov=ottla.wire", "--cov-branch", "--cov-fail-under=100"),),
 )
-COMPAT_WIRE = Part("wire-kafka", 4, (tests(JAVA, "tests/wire", "-n2", "--dist=loadfile"),), needs=JVM)
+COMPAT_WIRE = Part("wire-kafka", 4, (tests(JAVA, "tests/wire", "-n2", LOADFILE),), needs=JVM)
 STORAGE = Part("storage", 6, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
 # Each of them runs on Ottla and on Apache Kafka. kcat is not needed: without it, its tests are skipped and named.
-CLIENT_TESTS = ("compat_tests/clients", "compat_tests/java_clients", "compat_tests/kafka_tools")
+CLIENT_TESTS = (
+    "compat_tests/clients",
+    "compat_tests/command_line",
+    "compat_tests/driven_clients",
+    "compat_tests/java_clients",
+    "compat_tests/kafka_tools",
+)
+GROUP_SCRIPTS = "compat_tests/test_group_scripts.py"
 STORAGE_KAFKA = Part(
     "storage-kafka",
     6,
-    (tests(JAVA, "compat_tests", "tests/storage", *(f"--ignore={path}" for path in CLIENT_TESTS)),),
+    (
+        tests(
+            "not soak",
+            "compat_tests",
+            *(f"--ignore={path}" for path in (*CLIENT_TESTS, GROUP_SCRIPTS)),
+            "-n2",
+            LOADFILE,
+        ),
+        tests(JAVA, "tests/storage"),
+    ),
     needs=JVM,
 )
-CLIENTS = Part("clients", 8, (tests("not soak", *CLIENT_TESTS),), needs=JVM)
+CLIENTS = Part("clients", 15, (tests("not soak", *CLIENT_TESTS, "-n2", LOADFILE),), needs=JVM)
+GROUPS = Part("groups", 4, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
+GROUPS_KAFKA = Part(
+    "groups-kafka", 4, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
+)
 BROKER = Part("broker", 8, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
 BROKER_KAFKA = Part(
     "broker-kafka",
     4,
-    (tests(JAVA, "tests", "--ignore=tests/wire", "--ignore=tests/storage", "-n2", "--dist=loadfile"),),
+    (
+        tests(
+            JAVA,
+            "tests",
+            "--ignore=tests/wire",
+            "--ignore=tests/storage",
+            "--ignore=tests/coordinators",
+            "-n2",
+            LOADFILE,
+        ),
+    ),
     needs=JVM,
 )
 PACKAGING = Part("packaging", 2, (tests("packaging and not soak", "tests"),))
@@ -94,7 +127,10 @@ WIRE_FAST = Part("wire", 1, (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal"
 SOAK = Part("soak", 120, (tests("soak", "tests", "-n2", "--hypothesis-profile=soak"),), needs=JVM)
 
 PARTS = {
-    "gate": (LINT, PROJECT, WIRE, COMPAT_WIRE, STORAGE, STORAGE_KAFKA, BROKER, BROKER_KAFKA, CLIENTS, PACKAGING),
+    "gate": (
+        *(LINT, PROJECT, WIRE, COMPAT_WIRE, STORAGE, STORAGE_KAFKA, BROKER, BROKER_KAFKA, GROUPS, GROUPS_KAFKA),
+        *(CLIENTS, PACKAGING),
+    ),
     "fast": (LINT, PROJECT, WIRE_FAST),
     "soak": (SOAK,),
     "lint": (LINT,),

@@ -1,4 +1,4 @@
-"""What is written is what is read: every codec, null and empty, headers, a megabyte, times, one client by another."""
+"""What is written is what is read: every codec, null and empty, headers, a megabyte, times; one client by another."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import pytest
 
 from ottla.testing.failures import BrokerError
 from ottla.testing.process_host import ProcessHost
+from tests.testing.leftovers import wait_for_end
 
 
 def new_host(home: Path, **more: str) -> ProcessHost:
@@ -68,3 +69,9 @@ def test_a_program_that_cannot_be_run_leaves_nothing(tmp_path: Path, monkeypatch
     with pytest.raises(FileNotFoundError):
         new_host(tmp_path)
     assert os.listdir("/proc/self/fd") == before
+
+
+def test_a_channel_that_is_closed_ends_the_process_and_its_home(host: ProcessHost, tmp_path: Path) -> None:
+    host._channel.close()
+    wait_for_end(host.process_id)
+    assert not tmp_path.exists()
