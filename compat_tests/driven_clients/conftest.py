@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from compat_tests.clients.waiting import eventually
-from compat_tests.driven_clients.driver import Driver, Refused
+from compat_tests.driven_clients.driver import EARLIEST, Driver, Refused
 from compat_tests.driven_clients.programs import CLIENTS, Client, ToolMissing
 from compat_tests.side_by_side import KafkaSide, OttlaSide, Side, held_port
 
@@ -118,13 +118,22 @@ def make_topic(driver: Driver, new_name: Callable[[], str]) -> MakeTopic:
 
 
 def wait_until_known(driver: Driver, topic: str, partitions: int) -> None:
+    """Kafka tells of a topic a little before it serves it, and kafkajs would write some records twice in between."""
     eventually(lambda: partitions_known(driver, topic), expected=partitions)
+    for partition in range(partitions):
+        eventually(functools.partial(is_served, driver, topic, partition), expected=True)
 
 
 def partitions_known(driver: Driver, topic: str) -> int:
     """How many partitions the broker tells, none while it has not heard of the topic."""
-
     try:
         return int(driver.ask("describe_topic", topic=topic)["partitions"])
     except Refused:
         return 0
+
+
+def is_served(driver: Driver, topic: str, partition: int) -> bool:
+    try:
+        return bool(driver.ask("offset_at", topic=topic, partition=partition, timestamp=EARLIEST) == 0)
+    except Refused:
+        return False
