@@ -9,7 +9,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help serve test test-fast soak bench lint format clean jvm kcat
+.PHONY: help serve test test-fast soak bench lint format clean jvm kcat go node
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -17,7 +17,7 @@ help: ## say what can be made
 serve: $(INSTALLED) ## start a broker
 	@$(RUN) -m ottla serve
 
-test: $(INSTALLED) jvm kcat ## everything the gate runs
+test: $(INSTALLED) jvm kcat go node ## everything the gate runs
 	@$(RUN) tools/run_parts.py gate
 
 test-fast: $(INSTALLED) ## the inner loop: lint and unit tests, below two minutes
@@ -37,7 +37,7 @@ format: $(INSTALLED) ## let ruff rewrite the code
 	@$(RUN) -m ruff check --fix-only --quiet .
 	@$(RUN) -m ruff format .
 
-clean: ## remove all that was made, the cache of jars included
+clean: ## remove all that was made, the cache of jars and drivers included
 	rm -rf $(VENV) .cache build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -50,3 +50,9 @@ jvm:
 
 kcat:
 	@bash tools/setup.sh kcat
+
+go:
+	@bash tools/setup.sh go
+
+node:
+	@bash tools/setup.sh node

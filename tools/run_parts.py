@@ -76,7 +76,8 @@ WIRE = Part(
 )
 COMPAT_WIRE = Part("wire-kafka", 4, (tests(JAVA, "tests/wire", "-n2", LOADFILE),), needs=JVM)
 STORAGE = Part("storage", 6, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
-# Each of them runs on Ottla and on Apache Kafka. kcat is not needed: without it, its tests are skipped and named.
+# Each of them runs on Ottla and on Apache Kafka. kcat, Go and Node are not needed: without them their tests are skipped
+# and named.
 CLIENT_TESTS = (
     "compat_tests/clients",
     "compat_tests/command_line",

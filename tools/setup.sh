@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Make a machine ready: `setup.sh python VENV` builds the virtual environment, `setup.sh jvm` looks for Java and Maven,
-# `setup.sh kcat` for kcat.
+# `setup.sh kcat` for kcat, `setup.sh go` for Go and `setup.sh node` for Node and npm.
 #
 # A missing tool is installed from Debian's packages where we are root and apt-get exists. Otherwise `python` fails and
 # names what is missing; the others only say so: tools/run_parts.py and the tests decide what a missing tool means.
@@ -54,9 +54,27 @@ find_kcat() {
     command -v kcat >/dev/null || apt_install kcat || echo "setup: no kcat, its tests will not run (Debian: kcat)" >&2
 }
 
+find_go() {
+    command -v go >/dev/null || apt_install golang-go ||
+        { echo "setup: no go, its clients' tests will not run (Debian: golang-go)" >&2; return; }
+    # A Go of 1.21 or later gets the one that is asked for, unless it is told not to.
+    (cd compat_tests/driven_clients/go && go list -m >/dev/null) ||
+        echo "setup: $(go version) is older than compat_tests/driven_clients/go/go.mod asks for" >&2
+}
+
+find_node() {
+    local missing=()
+    command -v node >/dev/null || missing+=(nodejs)
+    command -v npm >/dev/null || missing+=(npm)
+    [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}" ||
+        echo "setup: no node and npm, its client's tests will not run (Debian: nodejs, npm)" >&2
+}
+
 case "${1:-}" in
     python) make_venv "${2:?the directory of the virtual environment}" ;;
     jvm) find_jvm ;;
     kcat) find_kcat ;;
-    *) echo "usage: setup.sh python VENV | jvm | kcat" >&2; exit 2 ;;
+    go) find_go ;;
+    node) find_node ;;
+    *) echo "usage: setup.sh python VENV | jvm | kcat | go | node" >&2; exit 2 ;;
 esac

@@ -17,6 +17,7 @@ from tests import jvm
 
 HERE = Path(__file__).resolve().parent
 DOWNLOAD_TRIES_MAX = 2
+DEBIAN_PACKAGES = {"go": "golang-go", "node": "nodejs", "npm": "npm"}
 
 
 class ToolMissing(Exception):
@@ -98,5 +99,5 @@ def run(command: Sequence[str], directory: Path, environment: Mapping[str, str])
 def program(name: str) -> str:
     found = shutil.which(name)
     if found is None:
-        raise ToolMissing(f"{name} is not installed (`tools/setup.sh clients` says how)")
+        raise ToolMissing(f"{name} is not installed (Debian: {DEBIAN_PACKAGES[name]})")
     return found

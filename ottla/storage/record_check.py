@@ -16,6 +16,8 @@ from ottla.wire.records.batch import LOG_APPEND_TIME_FLAG, MAGIC, MAGIC_POSITION
 # Decompressed, a batch may be larger than max.message.bytes, but not without end.
 DECOMPRESSED_BYTES_MAX = 256 << 20
 CODECS = frozenset(Codec)
+# Behind the magic number of an lz4 frame: version 1 and independent blocks, nothing reserved. Java reads no others.
+LZ4_FLAGS_POSITION, LZ4_FLAGS_MASK, LZ4_FLAGS_READABLE = 4, 0b1110_0011, 0b0110_0000
 
 
 class RecordsRejected(KafkaError):
@@ -55,10 +57,18 @@ def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> No
         raise _invalid(f"producer {batch.producer_id} sent sequence number {batch.base_sequence}")
     if batch.codec not in CODECS:
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression codec {batch.codec}")
+    if batch.codec == Codec.LZ4:
+        _check_lz4_flags(batch)
     check_boundaries(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
     if config.compact:
         _check_keys(batch)
     _check_timestamps(batch, config, now_ms)
+
+
+def _check_lz4_flags(batch: RecordBatch) -> None:
+    flags = batch.records_data[LZ4_FLAGS_POSITION : LZ4_FLAGS_POSITION + 1]
+    if flags and flags[0] & LZ4_FLAGS_MASK != LZ4_FLAGS_READABLE:
+        raise _invalid(f"lz4 flags {flags[0]:#04x}: Java's clients read frames of independent blocks only")
 
 
 def _check_keys(batch: RecordBatch) -> None:

@@ -137,7 +137,6 @@ async def _lead_by(served: Served, topic: str, partition: int, node_id: int) -> 
         done.set()
 
     served.broker.controller.change(lambda state, now_ms: Result(None, [record]), told)
-    served.broker.end_pass()
     await done.wait()
     if refusals:
         raise refusals[0]

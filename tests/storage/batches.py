@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import lz4.frame  # type: ignore[import-untyped]
+
 from ottla.storage.files import Disk
 from ottla.storage.log import Log
 from ottla.storage.log_config import LONG_MAX, LogConfig
@@ -16,12 +18,13 @@ from ottla.storage.log_reading import read
 from ottla.storage.open_files import OpenFiles
 from ottla.wire.records import (
     BatchBuilder,
+    Codec,
     EndTransactionMarker,
     RecordBatch,
     end_transaction_batch,
     scan,
 )
-from ottla.wire.records.batch import ATTRIBUTES_POSITION, CRC_POSITION
+from ottla.wire.records.batch import ATTRIBUTES_POSITION, CRC_POSITION, HEADER_BYTES, PREFIX_BYTES
 from ottla.wire.records.checksum import crc32c
 
 NOW_MS = 1_700_000_000_000
@@ -79,6 +82,15 @@ def changed(data: bytes, position: int, form: str, value: int) -> bytes:
     struct.pack_into(form, lie, position, value)
     struct.pack_into(">I", lie, CRC_POSITION, crc32c(lie[ATTRIBUTES_POSITION:], 0))
     return bytes(lie)
+
+
+def lz4_batch(**how: Any) -> bytes:
+    """A batch that another writer compressed, by the words of lz4.frame.compress; large, or blocks are never linked."""
+    plain = batch(4, value=bytes(range(256)) * 256)
+    packed = lz4.frame.compress(plain[HEADER_BYTES:], block_size=lz4.frame.BLOCKSIZE_MAX64KB, **how)
+    data = bytearray(plain[:HEADER_BYTES] + packed)
+    struct.pack_into(">i", data, PREFIX_BYTES - 4, len(data) - PREFIX_BYTES)
+    return changed(bytes(data), ATTRIBUTES_POSITION, ">h", Codec.LZ4)
 
 
 def old_message(offset: int, *, magic: int = 1, value: bytes = b"old", timestamp: int = NOW_MS) -> bytes:

@@ -9,7 +9,7 @@ from ottla.storage.record_check import RecordsRejected, check_client_batch, sing
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import BatchBuilder, Codec, control_batch
 from ottla.wire.records.control import ControlType
-from tests.storage.batches import NOW_MS, batch, changed, config, old_message
+from tests.storage.batches import NOW_MS, batch, changed, config, lz4_batch, old_message
 
 HOUR_MS = 3600 * 1000
 ATTRIBUTES, LAST_DELTA, BASE_TIMESTAMP, MAX_TIMESTAMP, COUNT = 21, 23, 27, 35, 57
@@ -38,6 +38,16 @@ def test_a_batch_of_every_codec_passes(codec: Codec) -> None:
     check(batch(3, codec=codec))
     check(batch(3, key=b"key", codec=codec), config(compact=True))
     check(batch(3, codec=codec), config(message_timestamp_before_max_ms=0, message_timestamp_after_max_ms=0))
+
+
+@pytest.mark.parametrize(("linked", "is_taken"), [(False, True), (True, False)])
+def test_lz4_frames_that_java_cannot_read_are_refused(linked: bool, is_taken: bool) -> None:
+    data = lz4_batch(block_linked=linked)
+    if is_taken:
+        check(data)
+    else:
+        error = error_of(data)
+        assert (error.code, "independent blocks" in error.message) == (ErrorCode.INVALID_RECORD, True)
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 60, batch()[:-1], batch() + b"\0", batch() * 2])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -93,7 +94,10 @@ def a_program(temporary: Path, text: str) -> Iterator[subprocess.Popen[str]]:
     )
     try:
         with process:
-            yield process
+            try:
+                yield process
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # and what it has forked
     finally:
-        process.kill()
         process.wait()

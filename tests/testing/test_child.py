@@ -48,7 +48,6 @@ def test_a_copy_of_the_channel_in_another_process_does_not_keep_the_broker_alive
         program.wait(SECONDS_MAX)
         wait_for_end(process_id)
         assert list(tmp_path.iterdir()) == []
-        os.killpg(program.pid, signal.SIGKILL)  # the copy
 
 
 def test_a_test_that_is_ended_while_its_broker_starts_leaves_nothing(tmp_path: Path) -> None:

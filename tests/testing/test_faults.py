@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
-from ottla.server.routes import Handler, Serving
+from ottla.server.context import Context
+from ottla.server.parking import Pending
+from ottla.server.routes import Handler, Route, Serving, versions
 from ottla.testing.faults import EXEMPT_CLIENT_ID, Fault, Faults, cut_off, failing, late
-from ottla.wire.errors import ErrorCode
+from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.fetch import FetchRequest
 from ottla.wire.messages.produce import ProduceRequest
 from tests.server.world import (
@@ -172,6 +176,28 @@ async def test_an_error_comes_late_as_well(tmp_path: Path) -> None:
 
 
 @by_test_clock
+async def test_what_fails_while_it_is_waited_for_fails_late(tmp_path: Path) -> None:
+    waiting: list[Pending] = []
+
+    def wait(context: Context, request: Any) -> Pending:
+        waiting.append(Pending(stops_line=True, may_fail=True))
+        return waiting[0]
+
+    def refused(request: Any, error: KafkaError) -> ApiVersionsResponse:
+        return ApiVersionsResponse(error_code=error.code, api_keys=[])
+
+    route = Route(ApiVersionsRequest, versions(0, 3), wait, refused)
+    async with a_world(tmp_path, routes=[route]) as world:
+        client = await world.connect()
+        add(world, ApiVersionsRequest.api_key, late(5.0))
+        await client.send((ApiVersionsRequest(), 0))
+        await trio.testing.wait_all_tasks_blocked()
+        waiting[0].fail(KafkaError(REFUSED, "too late"))
+        await pass_time(5.0)
+        assert (await client.receive(ApiVersionsRequest, 0))[1].error_code == REFUSED
+
+
+@by_test_clock
 async def test_who_goes_while_the_answer_is_late_is_forgotten(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         partition = world.partition()
@@ -179,8 +205,10 @@ async def test_who_goes_while_the_answer_is_late_is_forgotten(tmp_path: Path) ->
         add(world, FETCH_KEY, late(5.0))
         await client.stream.send_all(client.encode(fetching(wait_ms=60_000), FETCH))
         await trio.testing.wait_all_tasks_blocked()
+        assert len(partition._watchers) == 1
         await client.stream.aclose()
         await trio.testing.wait_all_tasks_blocked()
+        assert len(partition._watchers) == 0
         assert (await other.produce()).error_code == 0
         await pass_time(10.0)
         assert (await other.produce()).error_code == 0
