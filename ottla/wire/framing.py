@@ -63,8 +63,10 @@ class FrameReader:
 
     @property
     def held_bytes(self) -> int:
-        """How much memory is held for that."""
-        return len(self._data) if self._start < self._end else 0
+        """How much memory is held for that. Of a buffer that is the caller's, what has come."""
+        if self._held is not None or self._start == self._end:
+            return self._end - self._start
+        return len(self._data)
 
     def receive_data(self, data: bytes | bytearray, size_bytes: int | None = None) -> None:
         """Take the next bytes of the stream: these, or so many of them. They must not change before `keep`."""
