@@ -1,4 +1,4 @@
-"""The records inside a batch of message format v2: the hop over their boundaries, and reading them.
+"""The records inside a batch of message format v2: checking their boundaries, and reading them.
 
 Works on an uncompressed batch where it lies and on a compressed one as it streams out of the codec, so that memory
 stays at one chunk and one record. Whoever calls says how many bytes may come out. Whatever does not fit, to the byte,
@@ -14,14 +14,10 @@ from ottla.wire.compression import Buffer, Codec, chunks
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.primitives import read_varint, read_varlong
 from ottla.wire.records.batch import HEADER_BYTES, INT64_MAX, LOG_APPEND_TIME_FLAG, RecordBatch
+from ottla.wire.records.hop import BODY_BYTES_MIN, hop, invalid, read_length
 
-# Attributes, timestamp delta, offset delta, key length, value length, number of headers: a byte each at least.
-BODY_BYTES_MIN = 6
 RECORD_BYTES_MIN = 1 + BODY_BYTES_MIN
 _HEADER_BYTES_MIN = 2
-# How many records of one length are worth a hop of their own, how many are looked at in one go, and how many are hopped
-# over one by one before it is tried again.
-RUN_MIN, RUN_MAX, BLOCK = 8, 96, 64
 
 Header = tuple[bytes, bytes | None]
 
@@ -43,12 +39,12 @@ def check_boundaries(batch: RecordBatch, *, bytes_max: int) -> None:
     data: Buffer = batch.records_data
     if batch.codec == Codec.NONE:
         _check_count(batch.count, len(data))
-        position, missing_count = _hop(data, 0, batch.count)
+        position, missing_count = hop(data, 0, batch.count)
     else:
         data, position, missing_count = _hop_in_chunks(chunks(batch.codec, data, bytes_max=bytes_max), batch.count)
     # Positions only grow, so this one comparison is the bound for all of them.
     if missing_count or position != len(data):
-        raise _invalid(f"{missing_count} of {batch.count} records are missing, {len(data) - position} bytes are left")
+        raise invalid(f"{missing_count} of {batch.count} records are missing, {len(data) - position} bytes are left")
 
 
 def _hop_in_chunks(pieces: Iterator[bytes], count: int) -> tuple[bytes, int, int]:
@@ -59,61 +55,8 @@ def _hop_in_chunks(pieces: Iterator[bytes], count: int) -> tuple[bytes, int, int
             data, position = data[position:] + piece, 0
         else:
             data, position = piece, position - len(data)
-        position, count = _hop(data, position, count)
+        position, count = hop(data, position, count)
     return data, position, count
-
-
-def _hop(data: Buffer, position: int, count: int) -> tuple[int, int]:
-    """Hop over so many records, as far as their lengths are there: the position then, and how many are left.
-
-    0.15 microseconds each, which is why the two short forms of a length are unrolled: twice the length, in groups of
-    seven bits, the lower ones first. Records of one length often come in runs, and those are hopped over at once: it is
-    tried first, and again when the same length may have been met again.
-    """
-    number = 0  # of the record that begins at the position
-    first = before = -1
-    try:
-        while number < count:
-            if first == before:
-                run, stride = _run(data, position, min(count - number, RUN_MAX))
-                position += run * stride
-                number += run
-                if run:
-                    continue
-            begin, before = number, first
-            for number in range(begin, min(begin + BLOCK, count)):  # noqa: B007
-                first = data[position]
-                if first >= 0x80 and 0 < (second := data[position + 1]) < 0x80 and not first & 1:
-                    position += (first >> 1) + (second << 6) - 62
-                elif BODY_BYTES_MIN << 1 <= first < 0x80 and not first & 1:
-                    position += (first >> 1) + 1
-                else:
-                    length, body = _read_length(data, position)
-                    if length < BODY_BYTES_MIN:
-                        raise _invalid("a record is shorter than a record can be")
-                    position = body + length
-            number += 1
-    except IndexError:
-        pass  # here the bytes end
-    return position, count - number
-
-
-def _run(data: Buffer, position: int, count: int) -> tuple[int, int]:
-    """How many of so many records begin with the length of the first, and how far they are apart; 0 if too few to pay.
-
-    IndexError if not even the first length is there.
-    """
-    length, body = _read_length(data, position)
-    stride = body + length - position
-    if count < RUN_MIN or length < BODY_BYTES_MIN or position + stride >= len(data):
-        return 0, 0
-    if data[position] != data[position + stride]:
-        return 0, 0
-    view = memoryview(data)
-    for number in range(position, body):
-        column = bytes(view[number : number + stride * count : stride])
-        count = len(column) - len(column.lstrip(column[:1]))
-    return (count, stride) if count >= RUN_MIN else (0, 0)
 
 
 def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | None = None) -> Iterator[Record]:
@@ -126,14 +69,14 @@ def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | 
         try:
             timestamp_delta, offset_delta, key, value, headers = _parse(body)
         except IndexError:
-            raise _invalid("a record ends before its last field") from None
+            raise invalid("a record ends before its last field") from None
         except KafkaError as error:
-            raise _invalid(error.message) from None
+            raise invalid(error.message) from None
         if not 0 <= offset_delta <= batch.last_offset_delta:
-            raise _invalid(f"offset delta {offset_delta} in a batch whose last is {batch.last_offset_delta}")
+            raise invalid(f"offset delta {offset_delta} in a batch whose last is {batch.last_offset_delta}")
         timestamp = batch.base_timestamp + timestamp_delta if append_time is None else append_time
         if not -INT64_MAX <= timestamp <= INT64_MAX:
-            raise _invalid(f"timestamp {timestamp}")
+            raise invalid(f"timestamp {timestamp}")
         yield Record(batch.base_offset + offset_delta, timestamp, key, value, headers)
 
 
@@ -149,19 +92,19 @@ def _parse(body: bytes) -> tuple[int, int, bytes | None, bytes | None, tuple[Hea
     else:
         position += 1
     if position != len(body):
-        raise _invalid(f"a record of {len(body)} bytes has fields of {position}")
+        raise invalid(f"a record of {len(body)} bytes has fields of {position}")
     return timestamp_delta, offset_delta, key, value, headers
 
 
 def _headers(body: bytes, position: int) -> tuple[tuple[Header, ...], int]:
     count, position = read_varint(body, position)
     if not 0 <= count * _HEADER_BYTES_MIN <= len(body) - position:
-        raise _invalid(f"{count} headers in {len(body) - position} bytes")
+        raise invalid(f"{count} headers in {len(body) - position} bytes")
     headers = []
     for _ in range(count):
         key, position = _nullable_bytes(body, position)
         if key is None:
-            raise _invalid("a header without a key")
+            raise invalid("a header without a key")
         value, position = _nullable_bytes(body, position)
         headers.append((key, value))
     return tuple(headers), position
@@ -202,17 +145,17 @@ def _bodies_in_view(view: memoryview, count: int, record_bytes_max: int) -> Iter
     position = 0
     for _ in range(count):
         try:
-            length, position = _read_length(view, position)
+            length, position = read_length(view, position)
         except IndexError:
-            raise _invalid("a record reaches beyond the end of its batch") from None
+            raise invalid("a record reaches beyond the end of its batch") from None
         _check_length(length, record_bytes_max)
         end = position + length
         if end > len(view):
-            raise _invalid("a record reaches beyond the end of its batch")
+            raise invalid("a record reaches beyond the end of its batch")
         yield bytes(view[position:end])
         position = end
     if position != len(view):
-        raise _invalid(f"{len(view) - position} bytes are left after the last of {count} records")
+        raise invalid(f"{len(view) - position} bytes are left after the last of {count} records")
 
 
 def _bodies_in_chunks(pieces: Iterator[bytes], count: int, record_bytes_max: int) -> Iterator[bytes]:
@@ -227,15 +170,15 @@ def _bodies_in_chunks(pieces: Iterator[bytes], count: int, record_bytes_max: int
             count -= 1
             yield bytes(memoryview(pending)[start:position])
         if not count and position < len(pending):
-            raise _invalid("bytes are left after the last record")
+            raise invalid("bytes are left after the last record")
     if count:
-        raise _invalid(f"the batch ends with {count} records missing")
+        raise invalid(f"the batch ends with {count} records missing")
 
 
 def _whole_body(pending: bytearray, position: int, record_bytes_max: int) -> tuple[int, int] | None:
     """Start and end of the body whose length is at the position, or None as long as not all of it has come."""
     try:
-        length, start = _read_length(pending, position)
+        length, start = read_length(pending, position)
     except IndexError:
         return None
     _check_length(length, record_bytes_max)
@@ -243,16 +186,9 @@ def _whole_body(pending: bytearray, position: int, record_bytes_max: int) -> tup
     return (start, end) if end <= len(pending) else None
 
 
-def _read_length(data: Buffer, position: int) -> tuple[int, int]:
-    try:
-        return read_varint(data, position)
-    except KafkaError as error:
-        raise _invalid(error.message) from None
-
-
 def _check_length(length: int, record_bytes_max: int) -> None:
     if length < BODY_BYTES_MIN:
-        raise _invalid("a record is shorter than a record can be")
+        raise invalid("a record is shorter than a record can be")
     if length > record_bytes_max:
         raise KafkaError(
             ErrorCode.MESSAGE_TOO_LARGE, f"a record of {length} bytes where {record_bytes_max} are allowed"
@@ -261,8 +197,4 @@ def _check_length(length: int, record_bytes_max: int) -> None:
 
 def _check_count(count: int, records_bytes: int) -> None:
     if count * RECORD_BYTES_MIN > records_bytes:
-        raise _invalid(f"{count} records cannot fit in {records_bytes} bytes")
-
-
-def _invalid(why: str) -> KafkaError:
-    return KafkaError(ErrorCode.INVALID_RECORD, why)
+        raise invalid(f"{count} records cannot fit in {records_bytes} bytes")

@@ -1,0 +1,90 @@
+"""The hop over record boundaries: from length to length, without looking into a record.
+
+It is the one thing a broker does for each record that it takes, so it must cost next to nothing. Short records, of
+which there are many in a batch, are hopped over in blocks by a compiled pattern: each way to write a length, followed
+by that many bytes of anything. The pattern either matches a whole block or nothing; what it does not match (longer
+records, the last ones, and all that is wrong) is hopped over one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ottla.wire.compression import Buffer
+from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.primitives import read_varint
+
+# Attributes, timestamp delta, offset delta, key length, value length, number of headers: a byte each at least.
+BODY_BYTES_MIN = 6
+# How many records the pattern takes at once, and the longest it knows: the cost of a hop shows with short ones alone.
+BLOCK = 32
+_SHORT_MAX = 575
+
+
+def hop(data: Buffer, position: int, count: int) -> tuple[int, int]:
+    """Hop over so many records, as far as their lengths are there: the position then, and how many are left.
+
+    The two short forms of a length are unrolled: twice the length, in groups of seven bits, the lower ones first.
+    """
+    number = 0  # of the record that begins at the position
+    try:
+        while number < count:
+            if count - number >= BLOCK:
+                blocks, position = _hop_blocks(data, position, (count - number) // BLOCK)
+                number += blocks * BLOCK
+            begin = number
+            for number in range(begin, min(begin + BLOCK, count)):  # noqa: B007
+                first = data[position]
+                if first >= 0x80 and 0 < (second := data[position + 1]) < 0x80 and not first & 1:
+                    position += (first >> 1) + (second << 6) - 62
+                elif BODY_BYTES_MIN << 1 <= first < 0x80 and not first & 1:
+                    position += (first >> 1) + 1
+                else:
+                    length, body = read_length(data, position)
+                    if length < BODY_BYTES_MIN:
+                        raise invalid("a record is shorter than a record can be")
+                    position = body + length
+            number = min(begin + BLOCK, count)
+    except IndexError:
+        pass  # here the bytes end
+    return position, count - number
+
+
+def _hop_blocks(data: Buffer, position: int, count: int) -> tuple[int, int]:
+    """Hop over at most so many blocks of short records: how many it were, and the position then."""
+    match = _short_records(data[position] >= 0x80).match
+    for number in range(count):
+        block = match(data, position)
+        if block is None:
+            return number, position
+        position = block.end()
+    return count, position
+
+
+@cache
+def _short_records(long_ones_first: bool) -> re.Pattern[bytes]:
+    """A block of whole records of BODY_BYTES_MIN to _SHORT_MAX bytes; made once, when the first long batch comes.
+
+    The ways to write a length are tried one after another: those that are likely should come first.
+    """
+    one_byte = [rb"\x%02x.{%d}+" % (length << 1, length) for length in range(BODY_BYTES_MIN, 0x40)]
+    two_bytes = []
+    for low in range(0x40):
+        rest = (rb"\x%02x.{%d}+" % (length >> 6, length) for length in range(low + 0x40, _SHORT_MAX + 1, 0x40))
+        two_bytes.append(rb"\x%02x(?:%s)" % (0x80 | low << 1, b"|".join(rest)))
+    ways = two_bytes + one_byte if long_ones_first else one_byte + two_bytes
+    # Nothing is ever given back (`+` after a repetition), so a block that fails costs no more than one that matches.
+    return re.compile(rb"(?:%s){%d}+" % (b"|".join(ways), BLOCK), re.DOTALL)
+
+
+def read_length(data: Buffer, position: int) -> tuple[int, int]:
+    """The length of the record that begins here, and where its body begins. IndexError if it is cut off."""
+    try:
+        return read_varint(data, position)
+    except KafkaError as error:
+        raise invalid(error.message) from None
+
+
+def invalid(why: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_RECORD, why)
