@@ -34,7 +34,7 @@ from ottla.cluster.raft_messages import Context
 from ottla.cluster.raft_peers import NEVER_MS
 from ottla.cluster.raft_roles import Candidate, Follower, Prospective, Resigned, Unattached
 from ottla.cluster.raft_state import RaftState
-from ottla.cluster.voters import VoterSet
+from ottla.cluster.voters import Endpoint, VoterSet
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.api_versions import ApiVersionsResponse
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
@@ -93,6 +93,14 @@ class Raft:
     @property
     def leader_id(self) -> int | None:
         return self._state.role.leader_id
+
+    @property
+    def leader_endpoint(self) -> Endpoint | None:
+        """Where the leader is reached; None if nobody knows, or it is this node."""
+        leader = self._state.leader
+        if leader.leader_id == self._state.key.id:
+            return None
+        return leader.endpoints.get(self._state.config.listener)
 
     @property
     def high_watermark(self) -> int:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from ottla.cluster.controller import ControllerState, Result
 from ottla.cluster.image.image import EMPTY, MetadataImage
 from ottla.config.broker import BrokerConfig
 from ottla.server.connection_limits import ConnectionLimits
-from ottla.server.controlling import Call, Controller
+from ottla.server.controller_channel import ControllerChannel, OnBehalf
 from ottla.server.descriptors import connections_max
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.fetch_sessions import FetchSessions
@@ -33,8 +32,8 @@ from ottla.server.routes import Handler, Route, Serving
 from ottla.server.transport import ReceiveBuffers
 from ottla.storage.log_directories import LogDirectories
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from ottla.wire.primitives import uuid_text
+from ottla.wire.schema import Request
 
 if TYPE_CHECKING:
     from ottla.server.connection import Connection
@@ -44,6 +43,7 @@ log = logging.getLogger(__name__)
 
 FETCH_SESSION_EVICTION_MS = 120_000
 NO_EPOCH = -1
+CONTROLLER = "controller"
 # How many reads of what is not in memory go on at once: more would only make the disk seek.
 DISK_READERS_MAX = 8
 
@@ -56,14 +56,20 @@ class Broker:
         directories: LogDirectories,
         routes: Iterable[Route],
         nursery: trio.Nursery,
+        controller_routes: Iterable[Route] = (),
     ) -> None:
+        """`controller_routes` are served on controllers' listeners alone, where they go before others of their key."""
         self.config = config
         self.cluster_id = cluster_id
         self.directories = directories
         self.image: MetadataImage = EMPTY
         self.serving = {int(route.key): Serving(route) for route in routes}
+        self.controller_serving = {
+            **{key: serving for key, serving in self.serving.items() if CONTROLLER in serving.request.served_on},
+            **{int(route.key): Serving(route) for route in controller_routes},
+        }
         # Set by the node, which makes them and this.
-        self.controller: Controller
+        self.channel: ControllerChannel
         self.quorum: Quorum
         self.producer_ids: ProducerIds
         self.groups: GroupCoordinator
@@ -89,6 +95,10 @@ class Broker:
         self._unwritable: set[Partition] = set()
         self._after_pass: list[Callable[[], None]] = []
         self._answered: dict[Connection, None] = {}
+
+    def serving_on(self, listener_name: str) -> dict[int, Serving]:
+        """What is served on a listener, by API key."""
+        return self.controller_serving if self.config.is_controllers(listener_name) else self.serving
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
@@ -248,7 +258,8 @@ class Broker:
     def next_producer_id(self) -> int | Pending:
         return self.producer_ids.next()
 
-    def describe_quorum(self, request: DescribeQuorumRequest, version: int) -> DescribeQuorumResponse | Pending:
+    def ask_quorum(self, request: Request, version: int, listener_name: str) -> Any:
+        """One of the quorum's own requests: its answer, or a Pending."""
         pending = Pending(stops_line=True)
         answers: list[Any] = []
 
@@ -258,38 +269,34 @@ class Broker:
             else:
                 pending.complete(response)
 
-        self.quorum.request(request, version, self.config.inter_broker_listener, answer)
+        self.quorum.request(request, version, listener_name, answer)
         return answers[0] if answers else pending
 
-    def change(
+    def ask_controller(
         self,
-        call: Call,
-        build: Callable[[Result[Any]], Any],
+        request: Request,
+        version: int,
+        client: OnBehalf,
+        build: Callable[[Any], Any],
         *,
-        stops_line: bool = True,
         timeout_ms: int | None = None,
     ) -> Pending:
-        """Run a function of the controller; the answer is built when its records are committed.
+        """Ask what only the controller can answer; the answer is built when it has, and its records are committed.
 
         Whoever asked waits for so long at most. What was begun goes on all the same.
         """
-        pending = Pending(stops_line=stops_line, may_fail=True, expire=lambda: _timed_out(pending))
-        kept: list[Result[Any]] = []
+        pending = Pending(stops_line=True, may_fail=True, expire=lambda: _timed_out(pending))
         refused: list[KafkaError] = []
-
-        def run(state: ControllerState, now_ms: int) -> Result[Any]:
-            kept.append(call(state, now_ms))
-            return kept[0]
 
         def done(response: Any, error: KafkaError | None) -> None:
             if error is None:
-                self.after_pass(lambda: pending.complete(build(kept[0])))
+                self.after_pass(lambda: pending.complete(build(response)))
             elif pending.place is None:
                 refused.append(error)  # the handler has not returned yet: the error is its own
             else:
                 self.after_pass(lambda: pending.fail(error))
 
-        self.controller.change(run, done)
+        self.channel.ask(request, version, done, on_behalf=client)
         if refused:
             raise refused[0]
         if timeout_ms is not None:

@@ -40,6 +40,7 @@ class Rules:
         return None if found is None else found.default_text
 
     def describe_topic(self, overrides: Mapping[str, str]) -> list[CreateTopicsResponse.CreatableTopicConfigs]:
+        """By name, as Kafka tells them."""
         return [
             CreateTopicsResponse.CreatableTopicConfigs(
                 name=one.name,
@@ -48,5 +49,5 @@ class Rules:
                 config_source=one.source,
                 is_sensitive=one.sensitive,
             )
-            for one in describe_topic(overrides, self._config())
+            for one in sorted(describe_topic(overrides, self._config()), key=lambda one: one.name)
         ]

@@ -104,11 +104,13 @@ class Connection:
         "client_host",
         "listener_name",
         "principal",
+        "serving",
     )
 
     def __init__(self, broker: Broker, transport: SocketTransport, listener_name: str, client_host: str) -> None:
         self.broker = broker
         self.listener_name = listener_name
+        self.serving = broker.serving_on(listener_name)
         self.client_host = client_host
         self.principal = "User:ANONYMOUS"
         self.active_at = trio.current_time()

@@ -87,7 +87,7 @@ class GroupCoordinator:
 
     def _touched(self, shard: LedShard) -> None:
         """Something was asked of a shard: it may want to be called earlier than before."""
-        deadline_ms = shard.shard.next_deadline()
+        deadline_ms = shard.next_deadline()
         if deadline_ms is not None and deadline_ms < self._next_ms:
             self._woken.set()
 
@@ -143,6 +143,7 @@ class GroupCoordinator:
             GroupShard(self.settings, self._topics, self._new_uuid, self._times_of),
             self._now_ms,
             codec=Codec(self._broker.config.offsets_topic_compression_codec),
+            commit_timeout_ms=self._broker.config.offsets_commit_timeout_ms,
             flush_soon=self._broker.flush_soon,
             when_gone=lambda gone: self._gone(index, gone),
         )
@@ -169,7 +170,7 @@ class GroupCoordinator:
                 await self._load(self._to_load.popleft())
             self.advance()
             self._broker.end_pass()
-            deadlines = (shard.shard.next_deadline() for shard in self._shards.values() if shard.is_loaded)
+            deadlines = (shard.next_deadline() for shard in self._shards.values() if shard.is_loaded)
             self._next_ms = min((deadline for deadline in deadlines if deadline is not None), default=math.inf)
             with trio.move_on_after(max(0, self._next_ms - self._now_ms()) / 1000):
                 await self._woken.wait()
@@ -183,6 +184,7 @@ class GroupCoordinator:
 
     def _advance(self, shard: LedShard) -> None:
         try:
+            shard.give_up(self._now_ms())
             for outcome in shard.shard.advance(self._now_ms()):
                 shard.do(outcome)
         except Exception:

@@ -12,11 +12,9 @@ from collections.abc import Callable
 
 import trio
 
-from ottla.cluster.controller import ControllerState, Result
-from ottla.cluster.controller.log_dirs import assign_replicas_to_dirs
-from ottla.server.controlling import Controller
+from ottla.server.controller_channel import ControllerChannel
 from ottla.wire.errors import KafkaError
-from ottla.wire.messages.log_dirs import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
+from ottla.wire.messages.log_dirs import AssignReplicasToDirsRequest
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +26,8 @@ Replica = tuple[bytes, int]
 
 
 class DirectoryAssignments:
-    def __init__(self, controller: Controller, node_id: int, broker_epoch: Callable[[], int]) -> None:
-        self._controller = controller
+    def __init__(self, channel: ControllerChannel, node_id: int, broker_epoch: Callable[[], int]) -> None:
+        self._channel = channel
         self._node_id = node_id
         self._broker_epoch = broker_epoch
         self._untold: dict[Replica, bytes] = {}
@@ -59,7 +57,7 @@ class DirectoryAssignments:
 
     async def _tell(self) -> None:
         telling = dict(list(self._untold.items())[:REPLICAS_PER_REQUEST_MAX])
-        await self._call(_request(self._node_id, self._broker_epoch(), telling))
+        await self._channel.request(_request(self._node_id, self._broker_epoch(), telling))
         for replica, directory_id in telling.items():
             if self._untold.get(replica) == directory_id:
                 del self._untold[replica]
@@ -67,22 +65,6 @@ class DirectoryAssignments:
             self._is_wanted = trio.Event()
         self._told.set()
         self._told = trio.Event()
-
-    async def _call(self, request: AssignReplicasToDirsRequest) -> None:
-        finished = trio.Event()
-        errors: list[KafkaError] = []
-
-        def run(state: ControllerState, now_ms: int) -> Result[AssignReplicasToDirsResponse]:
-            return assign_replicas_to_dirs(state, request)
-
-        def done(response: object, error: KafkaError | None) -> None:
-            errors.extend([] if error is None else [error])
-            finished.set()
-
-        self._controller.change(run, done)
-        await finished.wait()
-        if errors:
-            raise errors[0]
 
 
 def _request(node_id: int, broker_epoch: int, telling: dict[Replica, bytes]) -> AssignReplicasToDirsRequest:

@@ -45,7 +45,7 @@ def handle(broker: Broker, connection: Connection, frame: Frame, now_ms: int) ->
     if end - start < _HEADER.size:
         raise CloseConnection(f"a request of {end - start} bytes")
     key, version, correlation_id, _ = _HEADER.unpack_from(data, start)
-    serving = broker.serving.get(key)
+    serving = connection.serving.get(key)
     if serving is None:
         raise CloseConnection(f"API key {key}, which is not served here")
     broker.metrics.requests[key] += 1

@@ -1,8 +1,8 @@
 """One shard of the group coordinator and the partition that it lives in: outcomes are done here.
 
 Records are written at once, since the next request builds on them; then they are replayed, and whoever asked is
-answered when the high watermark has passed them. A partition that is no longer led, or whose log has failed, takes its
-shard along: everybody who waits is told to look for the coordinator anew.
+answered when the high watermark has passed them, or when offsets.commit.timeout.ms are over. A partition that is no
+longer led, or whose log has failed, takes its shard along: all who wait are told to look for the coordinator anew.
 
 How a shard is loaded and when its time comes is known in `coordinating`.
 """
@@ -18,6 +18,7 @@ from ottla.coordinators.shard import GroupShard
 from ottla.coordinators.stored_form import encode
 from ottla.coordinators.write_errors import as_coordinator_error
 from ottla.server.partition import Partition
+from ottla.storage.producer_state import AppendOrigin
 from ottla.wire.compression import Codec
 from ottla.wire.encoder import EncodeError
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -48,6 +49,7 @@ class Asked:
 
 class _Waiting(NamedTuple):
     end_offset: int
+    deadline_ms: int
     outcome: Outcome[Any]
     asked: Asked | None
 
@@ -62,6 +64,7 @@ class LedShard:
         now_ms: Callable[[], int],
         *,
         codec: Codec,
+        commit_timeout_ms: int,
         flush_soon: Callable[[Partition], None],
         when_gone: Callable[[LedShard], None],
     ) -> None:
@@ -71,6 +74,7 @@ class LedShard:
         self.is_gone = False
         self._now_ms = now_ms
         self._codec = codec
+        self._commit_timeout_ms = commit_timeout_ms
         self._flush_soon = flush_soon
         self._when_gone = when_gone
         self._open: dict[Asked, None] = {}
@@ -109,7 +113,8 @@ class LedShard:
                 # What is not UTF-8 grows when it is read, and a name may become too long to be stored.
                 self._fail(outcome, asked, KafkaError(ErrorCode.INVALID_REQUEST, f"it cannot be stored: {error}"))
                 return
-        self._waiting.append(_Waiting(self.partition.log.end_offset, outcome, asked))
+        deadline_ms = self._now_ms() + self._commit_timeout_ms
+        self._waiting.append(_Waiting(self.partition.log.end_offset, deadline_ms, outcome, asked))
         self._answer_committed()
 
     def _write(self, outcome: Outcome[Any]) -> None:
@@ -128,7 +133,7 @@ class LedShard:
         builder = BatchBuilder(codec=self._codec)
         for record in records:
             builder.append(*encode(record), timestamp=now_ms)
-        appended = self.partition.stage(builder.build(), now_ms)
+        appended = self.partition.stage(builder.build(), now_ms, AppendOrigin.COORDINATOR)
         self.partition.commit()
         if self.partition.commit_error is not None:
             raise self.partition.commit_error
@@ -152,7 +157,7 @@ class LedShard:
         yield batch
 
     def _fail(self, outcome: Outcome[Any], asked: Asked | None, error: KafkaError) -> None:
-        """Nothing was written: see contract.py for who is told what."""
+        """Nothing was written, or not committed in time: see contract.py for who is told what."""
         is_answered = outcome.response is not None
         for answer in outcome.answers:
             if answer.token is asked:
@@ -166,13 +171,31 @@ class LedShard:
 
     def _answer_committed(self) -> None:
         while self._waiting and self._waiting[0].end_offset <= self.partition.log.high_watermark:
-            _, outcome, asked = self._waiting.popleft()
+            _, _, outcome, asked = self._waiting.popleft()
             for answer in outcome.answers:
                 answer.token.answer(answer.response)
             if asked is not None and outcome.response is not None:
                 asked.answer(outcome.response)
             if outcome.then is not None:
                 self.do(outcome.then(None, self._now_ms()))
+
+    # Time
+
+    def next_deadline(self) -> int | None:
+        """When there is something to do, in the shard or here; None if nothing is foreseen."""
+        deadline_ms = self.shard.next_deadline()
+        if not self._waiting:
+            return deadline_ms
+        waiting_ms = self._waiting[0].deadline_ms
+        return waiting_ms if deadline_ms is None else min(deadline_ms, waiting_ms)
+
+    def give_up(self, now_ms: int) -> None:
+        """Tell those who have waited too long. What they wrote stays: it may be committed yet."""
+        while self._waiting and self._waiting[0].deadline_ms <= now_ms:
+            _, _, outcome, asked = self._waiting.popleft()
+            # Whoever only reads is sent to look for the coordinator, as Kafka does: older consumers know no better.
+            code = ErrorCode.REQUEST_TIMED_OUT if outcome.records else ErrorCode.NOT_COORDINATOR
+            self._fail(outcome, asked, as_coordinator_error(KafkaError(code, f"{self.partition} is not committed")))
 
     # Watching the partition
 

@@ -20,7 +20,14 @@ from ottla.storage.log import Flush
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_loading import open_log
 from ottla.storage.log_reading import read
-from ottla.storage.log_trimming import DELETED_SUFFIX, advance_start, remove, restart_at, retire_old_segments
+from ottla.storage.log_trimming import (
+    DELETED_SUFFIX,
+    advance_start,
+    remove,
+    restart_at,
+    retire_old_segments,
+    truncate_to,
+)
 from ottla.storage.open_files import OpenFiles
 from ottla.storage.producer_state import AppendOrigin
 from ottla.wire.records import RecordBatch, iter_batches
@@ -28,7 +35,8 @@ from ottla.wire.records import RecordBatch, iter_batches
 READ_BYTES = 8 << 20
 BATCH_BYTES_MAX = 64 << 20
 # What a crash leaves half done: files on their way in, and on their way out.
-LEFTOVERS = (".checkpoint.tmp", DELETED_SUFFIX)
+PART_SUFFIX = ".part"
+LEFTOVERS = (".checkpoint.tmp", ".checkpoint" + PART_SUFFIX, DELETED_SUFFIX)
 
 
 class MetadataStore:
@@ -125,6 +133,13 @@ class MetadataStore:
     def append(self, batch: bytes, epoch: int, now_ms: int) -> None:
         self.log.append(batch, leader_epoch=epoch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
 
+    def append_fetched(self, records: memoryview, now_ms: int) -> None:
+        """Take whole batches as the leader has them."""
+        self.log.append_replicated(records, now_ms=now_ms)
+
+    def truncate(self, end_offset: int, now_ms: int) -> None:
+        truncate_to(self.log, end_offset, now_ms)
+
     def begin_flush(self) -> Flush:
         return self.log.begin_flush()
 
@@ -151,6 +166,43 @@ class MetadataStore:
     def snapshot_written(self, snapshot: SnapshotId) -> None:
         assert self.log.start_offset <= snapshot.end_offset <= self.log.high_watermark, snapshot
         self._snapshots = sorted({*self._snapshots, snapshot})
+
+    def discard_snapshot(self, snapshot: SnapshotId) -> None:
+        """One was written that the log has left behind."""
+        if snapshot not in self._snapshots:
+            self._disk.remove(self._path(snapshot))
+
+    def write_snapshot_part(self, snapshot: SnapshotId, position: int, data: memoryview) -> None:
+        """A piece of a snapshot that a leader sends; the first begins the file anew."""
+        file = self._disk.open(self._path(snapshot) + PART_SUFFIX, create=True)
+        try:
+            if position == 0:
+                file.truncate(0)
+            file.write_at(position, [data], len(data))
+        finally:
+            file.close()
+
+    def install_snapshot(self, snapshot: SnapshotId, now_ms: int) -> Snapshot:
+        """Begin anew behind a snapshot that has come whole. MetadataLogError, and nothing is changed: it is none."""
+        path = self._path(snapshot)
+        if snapshot not in self._snapshots:
+            part = path + PART_SUFFIX
+            loaded = read_snapshot(self._disk.read(part))
+            file = self._disk.open(part)
+            try:
+                file.sync()
+            finally:
+                file.close()
+            self._disk.rename(part, path)
+            self._disk.sync_directory(self.directory)
+        else:
+            loaded = read_snapshot(self._disk.read(path))
+        restart_at(self.log, snapshot.end_offset, now_ms)
+        older, self._snapshots = self._snapshots, [snapshot]
+        for one in older:
+            if one != snapshot:
+                self._disk.remove(self._path(one))
+        return loaded
 
     def drop_old(self, now_ms: int, *, bytes_max: int, age_ms_max: int) -> None:
         """Old snapshots go, each with the log before the next one, while there is too much or they are too old."""
@@ -179,6 +231,18 @@ class MetadataStore:
                 return
             yield from iter_batches(part.file.read_at(part.position, part.size_bytes))
             offset = part.next_offset
+
+    def read_whole_batches(self, offset: int, bytes_max: int) -> bytes:
+        """What a follower is sent: one batch at least, if there is one, committed or not."""
+        part = read(self.log, offset, bytes_max=bytes_max, end_offset=self.end_offset, at_least_one=True)
+        return b"" if part.file is None else part.file.read_at(part.position, part.size_bytes)
+
+    def read_snapshot_part(self, snapshot: SnapshotId, position: int, size_bytes: int) -> bytes:
+        file = self._disk.open(self._path(snapshot), writable=False)
+        try:
+            return file.read_at(position, size_bytes)
+        finally:
+            file.close()
 
     def close(self) -> None:
         """Flush and close. KafkaError if the disk does not take it."""

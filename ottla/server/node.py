@@ -27,7 +27,14 @@ import trio
 
 from ottla.cluster.bootstrap import Endpoint
 from ottla.cluster.controller import ControllerSettings
-from ottla.cluster.features import KRAFT_VERSION, METADATA_VERSION, METADATA_VERSION_MAX, VersionRange, found_ranges
+from ottla.cluster.features import (
+    GROUP_VERSION,
+    KRAFT_VERSION,
+    METADATA_VERSION,
+    METADATA_VERSION_MAX,
+    VersionRange,
+    found_ranges,
+)
 from ottla.cluster.image import Change, ConfigType, MetadataImage
 from ottla.cluster.raft_config import RaftConfig
 from ottla.cluster.voters import Endpoint as VoterEndpoint
@@ -40,13 +47,15 @@ from ottla.config.topic import log_config
 from ottla.server.broker import Broker
 from ottla.server.cleaning import Cleaner
 from ottla.server.config_rules import Rules
+from ottla.server.controller_channel import ControllerChannel
+from ottla.server.controller_duties import ControllerDuties
 from ottla.server.controlling import Controller
 from ottla.server.coordinating import GroupCoordinator
 from ottla.server.descriptors import open_segments_max, raise_limit
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.formatting import bootstrap_records, format_metadata, found_cluster_id
-from ottla.server.handlers import ROUTES
+from ottla.server.handlers import CONTROLLER_ROUTES, ROUTES
 from ottla.server.listener import Listener, listen
 from ottla.server.load_report import LoadReport
 from ottla.server.metadata_store import MetadataStore
@@ -69,7 +78,11 @@ from ottla.wire.primitives import uuid_text
 log = logging.getLogger(__name__)
 
 # What this node can serve. A feature that is not here stays at level 0.
-FEATURES = {METADATA_VERSION: VersionRange(7, METADATA_VERSION_MAX), KRAFT_VERSION: VersionRange(0, 1)}
+FEATURES = {
+    METADATA_VERSION: VersionRange(7, METADATA_VERSION_MAX),
+    KRAFT_VERSION: VersionRange(0, 1),
+    GROUP_VERSION: VersionRange(0, 1),
+}
 # How long a node that stops waits for clients to take their answers.
 DRAIN_SECONDS_MAX = 5.0
 
@@ -238,17 +251,17 @@ class _Running:
         self.controller = Controller(
             self.quorum, self._settings(), bootstrap_records(disk, config.metadata_directory), steady_now_ms
         )
-        self.broker = Broker(config, node.cluster_id, directories, ROUTES, nursery)
-        self.broker.controller = self.controller
+        self.broker = Broker(config, node.cluster_id, directories, ROUTES, nursery, CONTROLLER_ROUTES)
+        self.channel = ControllerChannel(config.node_id, self.quorum, self.controller, steady_now_ms)
+        self.channel.settled = self.broker.end_pass
+        self.broker.channel = self.channel
         self.broker.quorum = self.quorum
         self.quorum.settled = self.broker.end_pass
-        self._assignments = DirectoryAssignments(
-            self.controller, config.node_id, lambda: self.registration.broker_epoch
-        )
+        self._assignments = DirectoryAssignments(self.channel, config.node_id, lambda: self.registration.broker_epoch)
         moves = self.broker.moves = DirectoryMoves(self.broker, self._assignments)
         self.replicas = Replicas(self.broker, config.node_id, directories, self._log_config, moves, self._assignments)
-        self.registration = Registration(config, node.cluster_id, self.controller, self.quorum, self._features)
-        self.broker.producer_ids = ProducerIds(self.controller, config.node_id, lambda: self.registration.broker_epoch)
+        self.registration = Registration(config, node.cluster_id, self.channel, self.quorum, self._features)
+        self.broker.producer_ids = ProducerIds(self.channel, config.node_id, lambda: self.registration.broker_epoch)
         self._caught_up = _CaughtUp(self.quorum)
         self._snapshots = Snapshots(self.quorum, self.store, config, now_ms)
         self.cleaner = Cleaner(lambda: self.broker.config, directories, now_ms)
@@ -328,6 +341,7 @@ class _Running:
             raise StartError(f"{self.store.directory}: {reason}; only a quorum of one is served yet")
         self._open_status()
         self._nursery.start_soon(self.quorum.run)
+        self._nursery.start_soon(self.channel.run)
         self.quorum.start()
         await self._caught_up.event.wait()
         image = self.quorum.image
@@ -349,6 +363,7 @@ class _Running:
         upkeep = Upkeep(self._config, self._directories, now_ms)
         for task in (
             self.registration.run,
+            ControllerDuties(lambda: self.broker.config, self.channel).run,
             self._snapshots.run,
             self.broker.deadlines.run,
             self.broker.flusher.run,

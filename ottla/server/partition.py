@@ -13,6 +13,7 @@ from typing import Protocol
 from ottla.server.metrics import TopicTraffic
 from ottla.storage.files import Buffer
 from ottla.storage.log import Appended, Log
+from ottla.storage.producer_state import AppendOrigin
 from ottla.wire.errors import ErrorCode, KafkaError
 
 
@@ -74,9 +75,9 @@ class Partition:
 
     # Appending
 
-    def stage(self, records: Buffer, now_ms: int) -> Appended:
-        """Take one batch from a client. It is in the log once `commit` has returned."""
-        appended = self.log.stage(records, leader_epoch=self.leader_epoch, now_ms=now_ms)
+    def stage(self, records: Buffer, now_ms: int, origin: AppendOrigin = AppendOrigin.CLIENT) -> Appended:
+        """Take one batch, from a client or from a coordinator of ours. It is in the log once `commit` has returned."""
+        appended = self.log.stage(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
         self.staged_bytes += len(records)
         self.traffic.produce_count += 1
         self.commit_error = None

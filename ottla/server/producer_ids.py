@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from ottla.cluster.controller import ControllerState, Result
-from ottla.cluster.controller.producer_ids import allocate_producer_ids
-from ottla.server.controlling import Controller
+from ottla.server.controller_channel import ControllerChannel
 from ottla.server.parking import Pending
 from ottla.wire.errors import KafkaError
 from ottla.wire.messages.transactions import AllocateProducerIdsRequest, AllocateProducerIdsResponse
@@ -16,8 +14,8 @@ from ottla.wire.messages.transactions import AllocateProducerIdsRequest, Allocat
 class ProducerIds:
     """While a block is on its way, those who want an id wait in line."""
 
-    def __init__(self, controller: Controller, node_id: int, epoch: Callable[[], int]) -> None:
-        self._controller = controller
+    def __init__(self, channel: ControllerChannel, node_id: int, epoch: Callable[[], int]) -> None:
+        self._channel = channel
         self._node_id = node_id
         self._epoch = epoch
         self._block: deque[int] = deque()
@@ -32,14 +30,14 @@ class ProducerIds:
         self._waiting.append(pending)
         if len(self._waiting) == 1:
             self._refusal = None
-            self._controller.change(self._allocate, self._granted)
+            self._allocate()
             if self._refusal is not None:
                 raise self._refusal
         return pending
 
-    def _allocate(self, state: ControllerState, now_ms: int) -> Result[AllocateProducerIdsResponse]:
+    def _allocate(self) -> None:
         request = AllocateProducerIdsRequest(broker_id=self._node_id, broker_epoch=self._epoch())
-        return allocate_producer_ids(state, request)
+        self._channel.ask(request, None, self._granted)
 
     def _granted(self, response: AllocateProducerIdsResponse | None, error: KafkaError | None) -> None:
         if response is not None:
@@ -54,4 +52,4 @@ class ProducerIds:
             waiting.popleft().complete(self._block.popleft() if error is None else error)
         self._waiting = waiting
         if waiting:
-            self._controller.change(self._allocate, self._granted)  # more are in line than a block has ids
+            self._allocate()  # more are in line than a block has ids

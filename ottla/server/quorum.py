@@ -15,14 +15,16 @@ import math
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import trio
 
 from ottla.cluster import raft_effects as effects
 from ottla.cluster.image.image import MetadataImage
+from ottla.cluster.image.jump import image_of, jump
 from ottla.cluster.image.loader import Change, MetadataLoader
-from ottla.cluster.metadata_log import BATCH_BYTES_MAX, read_metadata_batch
+from ottla.cluster.image.snapshot_file import Snapshot, SnapshotId
+from ottla.cluster.metadata_log import BATCH_BYTES_MAX, MetadataLogError, read_metadata_batch
 from ottla.cluster.raft import Raft
 from ottla.cluster.raft_config import Dice, RaftConfig
 from ottla.cluster.raft_log import ControlRecord, OffsetAndEpoch, control_records
@@ -30,6 +32,10 @@ from ottla.cluster.voters import VoterSet
 from ottla.server.metadata_store import MetadataStore
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.schema import Request
+
+if TYPE_CHECKING:
+    from ottla.client.connection import OpenStream
+    from ottla.server.quorum_links import QuorumLinks
 
 log = logging.getLogger(__name__)
 
@@ -60,10 +66,22 @@ class Follower(Protocol):
 
 class Quorum:
     def __init__(
-        self, store: MetadataStore, config: RaftConfig, dice: Dice, now_ms: Callable[[], int], image: MetadataImage
+        self,
+        store: MetadataStore,
+        config: RaftConfig,
+        dice: Dice,
+        now_ms: Callable[[], int],
+        image: MetadataImage,
+        open_stream: OpenStream | None = None,
     ) -> None:
-        """`image` is that of the store's snapshot; the log behind it is read as it is committed."""
+        """`image` is that of the store's snapshot; the log behind it is read as it is committed.
+
+        `open_stream` is how other nodes are reached, where it is not TCP.
+        """
         self._store = store
+        self._config = config
+        self._open_stream = open_stream
+        self._to_send, self._sends = trio.open_memory_channel[effects.Send](math.inf)
         self._now_ms = now_ms
         self._loader = MetadataLoader(image)
         self._applied_offset = image.offset + 1
@@ -79,6 +97,8 @@ class Quorum:
         self._is_flush_wanted = trio.Event()
         self._is_changed = trio.Event()
         self._tokens: dict[object, Callable[[object], None]] = {}
+        # What is to be told to raft as its next event, once the effects of this one are done.
+        self._next_event: Callable[[], list[effects.Effect]] | None = None
         self.raft = Raft(config, store, dice, store.load_quorum_state(), self._control_records(), now_ms())
 
     @property
@@ -86,13 +106,8 @@ class Quorum:
         return self._loader.image
 
     def _control_records(self) -> list[ControlRecord]:
-        records: list[ControlRecord] = []
         loaded = self._store.load_snapshot()
-        if loaded is not None:
-            snapshot_id, snapshot = loaded
-            records.append(ControlRecord(snapshot_id.end_offset - 1, snapshot.kraft_version))
-            if snapshot.voters is not None:
-                records.append(ControlRecord(snapshot_id.end_offset - 1, VoterSet.from_record(snapshot.voters)))
+        records = [] if loaded is None else _control_records_of(*loaded)
         first_offset = self._store.start_offset if loaded is None else loaded[0].end_offset
         for batch in self._store.batches(first_offset, self._store.end_offset):
             if batch.is_control:
@@ -138,6 +153,29 @@ class Quorum:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep_time)
             nursery.start_soon(self._sync)
+            nursery.start_soon(self._talk)
+
+    async def _talk(self) -> None:
+        """Send what raft wants to be sent; each request is a task of its own."""
+        first = await self._sends.receive()
+        from ottla.server.quorum_links import QuorumLinks  # a quorum of one talks to nobody, and starts faster
+
+        timeout_ms = self._config.request_timeout_ms
+        links = QuorumLinks(self._config.node_id, timeout_ms, *([self._open_stream] if self._open_stream else []))
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._ask, links, first)
+                async for sending in self._sends:
+                    nursery.start_soon(self._ask, links, sending)
+        finally:
+            with trio.CancelScope(shield=True):
+                await links.aclose()
+
+    async def _ask(self, links: QuorumLinks, sending: effects.Send) -> None:
+        response = await links.exchange(sending)
+        self._check()
+        self._perform(self.raft.response(sending.correlation_id, response, self._now_ms()))
+        self.settled()
 
     async def _keep_time(self) -> None:
         while True:
@@ -191,6 +229,10 @@ class Quorum:
         try:
             for effect in todo:
                 self._perform_one(effect)
+            while self._next_event is not None:
+                event, self._next_event = self._next_event, None
+                for effect in event():
+                    self._perform_one(effect)
         except (KafkaError, OSError) as error:
             self._fail(error)
         self._is_changed.set()
@@ -230,17 +272,57 @@ class Quorum:
             case effects.LeaderChanged(leader_id, epoch):
                 log.debug("the quorum's leader is %s in epoch %d", leader_id, epoch)
                 self._news.extend(follower.deactivated for follower in self._followers)
+            case effects.Send() as sending:
+                self._to_send.send_nowait(sending)
+            case effects.AppendFetched(records, base_offset):
+                assert base_offset == self._store.end_offset, base_offset
+                self._store.append_fetched(records, self._now_ms())
+            case effects.Truncate(end_offset):
+                self._store.truncate(end_offset, self._now_ms())
+            case effects.WriteSnapshot(snapshot, position, data):
+                self._store.write_snapshot_part(SnapshotId(*snapshot), position, data)
+            case effects.InstallSnapshot(snapshot):
+                self._install(snapshot)
+            case effects.FetchReply(token, response, start_offset, bytes_max):
+                partition = response.responses[0].partitions[0]
+                partition.records = self._store.read_whole_batches(start_offset, bytes_max)
+                self._news.append(partial(self._tokens.pop(token), response))
+            case effects.SnapshotReply(token, response, snapshot, position, size_bytes):
+                piece = self._store.read_snapshot_part(SnapshotId(*snapshot), position, size_bytes)
+                response.topics[0].partitions[0].unaligned_records = piece
+                self._news.append(partial(self._tokens.pop(token), response))
             case effects.Reply(token, response):
                 self._news.append(partial(self._tokens.pop(token), response))
             case effects.Note(text):
                 log.warning("%s", text)
             case effects.VotersChanged():
                 pass
-            case _:
-                raise AssertionError(f"a quorum of one has no {type(effect).__name__}")
+
+    def _install(self, snapshot: OffsetAndEpoch) -> None:
+        """Put a snapshot in the place of all there was. Raft hears of it next, those who follow the image later."""
+        try:
+            loaded = self._store.install_snapshot(SnapshotId(*snapshot), self._now_ms())
+        except MetadataLogError as error:
+            log.warning("a snapshot of the metadata is of no use: %s", error)
+            self._next_event = lambda: self.raft.snapshot_refused(self._now_ms())
+            return
+        records = _control_records_of(SnapshotId(*snapshot), loaded)
+        self._news.append(partial(self._jump_to, SnapshotId(*snapshot), loaded))
+        self._next_event = lambda: self.raft.snapshot_installed(snapshot, records, self._now_ms())
+
+    def _jump_to(self, snapshot_id: SnapshotId, snapshot: Snapshot) -> None:
+        change = jump(self._loader.image, image_of(snapshot_id, snapshot))
+        self._loader = MetadataLoader(change.image)
+        self._applied_offset = snapshot_id.end_offset
+        for follower in self._followers:
+            follower.committed(change)
+        for follower in self._followers:
+            follower.reached(self._applied_offset)
 
     def _apply_to(self, offset: int) -> None:
         """Show what has been committed."""
+        if offset <= self._applied_offset:
+            return  # a snapshot has shown it
         self._store.log.advance_high_watermark(offset)
         for batch in self._store.batches(self._applied_offset, offset):
             changes = self._loader.load(
@@ -260,3 +342,12 @@ class Quorum:
 
     def end(self) -> OffsetAndEpoch:
         return self.raft.end
+
+
+def _control_records_of(snapshot_id: SnapshotId, snapshot: Snapshot) -> list[ControlRecord]:
+    """What raft itself wants to know of a snapshot."""
+    offset = snapshot_id.end_offset - 1
+    records = [ControlRecord(offset, snapshot.kraft_version)]
+    if snapshot.voters is not None:
+        records.append(ControlRecord(offset, VoterSet.from_record(snapshot.voters)))
+    return records

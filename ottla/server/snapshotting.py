@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 import trio
 
-from ottla.cluster.image import EMPTY, Change, MetadataImage, MetadataLoader
+from ottla.cluster.image import EMPTY, Change, MetadataImage
+from ottla.cluster.image.jump import image_of
 from ottla.cluster.image.snapshot_file import SnapshotId, snapshot_batches
 from ottla.cluster.image.snapshot_records import snapshot_records
 from ottla.cluster.voters import KRAFT_VERSION_RECONFIGURABLE, VoterSet
@@ -30,16 +31,7 @@ def latest_image(store: MetadataStore) -> MetadataImage:
     loaded = store.load_snapshot()
     if loaded is None or loaded[0].end_offset == 0:
         return EMPTY  # a node is formatted with a snapshot of nothing
-    snapshot_id, snapshot = loaded
-    loader = MetadataLoader()
-    loader.load(
-        snapshot.records,
-        base_offset=snapshot_id.end_offset - len(snapshot.records),
-        last_offset=snapshot_id.end_offset - 1,
-        epoch=snapshot_id.epoch,
-        timestamp_ms=snapshot.last_contained_log_timestamp,
-    )
-    return loader.image
+    return image_of(*loaded)
 
 
 class Snapshots:
@@ -90,6 +82,9 @@ class Snapshots:
         is_reconfigurable = raft.kraft_version_at(snapshot_id.end_offset) >= KRAFT_VERSION_RECONFIGURABLE
         voters = raft.voters_at(snapshot_id.end_offset) if is_reconfigurable else None
         await trio.to_thread.run_sync(self._write, snapshot_id, image, voters, self._now_ms())
+        if snapshot_id.end_offset < self._store.start_offset:
+            self._store.discard_snapshot(snapshot_id)  # a leader's own came meanwhile, and is later
+            return
         self._store.snapshot_written(snapshot_id)
         self._store.drop_old(
             self._now_ms(),

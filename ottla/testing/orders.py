@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import trio
-
 from ottla.client.cluster import Cluster
 from ottla.client.failures import check
 from ottla.client.group_description import Member, describe_group
@@ -129,17 +127,7 @@ async def _lead_by(served: Served, topic: str, partition: int, node_id: int) -> 
     _check_partition(served, topic, partition)
     topic_id = served.broker.image.topics.by_name[topic].id
     record = PartitionChangeRecord(partition_id=partition, topic_id=topic_id, leader=node_id)
-    done = trio.Event()
-    refusals: list[KafkaError] = []
-
-    def told(response: object, error: KafkaError | None) -> None:
-        refusals.extend([] if error is None else [error])
-        done.set()
-
-    served.broker.controller.change(lambda state, now_ms: Result(None, [record]), told)
-    await done.wait()
-    if refusals:
-        raise refusals[0]
+    await served.broker.channel.call_here(lambda state, now_ms: Result(None, [record]))
 
 
 # Groups

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import trio
 
-from ottla.cluster.controller import ControllerSettings, ControllerState, Result
+from ottla.cluster.controller import ControllerSettings, ControllerState
 from ottla.cluster.features import METADATA_VERSION_MAX, VersionRange
 from ottla.cluster.image import ConfigType
 from ottla.config.loading import load
@@ -24,7 +24,8 @@ from ottla.server.broker import Broker
 from ottla.server.config_rules import Rules
 from ottla.server.connection import Connection
 from ottla.server.context import Context
-from ottla.server.controlling import Controller
+from ottla.server.controller_calls import Asked, answer
+from ottla.server.controller_channel import ControllerChannel, OnBehalf
 from ottla.server.coordinating import GroupCoordinator
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
@@ -39,7 +40,7 @@ from ottla.wire.errors import KafkaError
 from ottla.wire.messages import response_type
 from ottla.wire.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from ottla.wire.records import BatchBuilder
-from ottla.wire.schema import StoredRecord
+from ottla.wire.schema import Request, StoredRecord
 from ottla.wire.stored.metadata_records import (
     ConfigRecord,
     FeatureLevelRecord,
@@ -56,6 +57,7 @@ LEADER_EPOCH = 5
 FEATURES = {
     "metadata.version": VersionRange(7, METADATA_VERSION_MAX),
     "kraft.version": VersionRange(0, 1),
+    "group.version": VersionRange(0, 1),
     "transaction.version": VersionRange(0, 2),
 }
 
@@ -94,18 +96,19 @@ class WorldBroker(Broker):
     kraft_version = 1
     grant: Callable[[], int | Pending]
 
-    def change(
+    def ask_controller(
         self,
-        call: Callable[[ControllerState, int], Result[Any]],
-        build: Callable[[Result[Any]], Any],
+        request: Request,
+        version: int,
+        client: OnBehalf,
+        build: Callable[[Any], Any],
         *,
-        stops_line: bool = True,
         timeout_ms: int | None = None,
     ) -> Pending:
-        result = call(self.state, NOW_MS)
+        result = answer(self.state, Asked(request, version, self.image.offset + 1, NOW_MS))
         self.replay(result.records)
-        pending = Pending(stops_line=stops_line)
-        self.after_pass(lambda: pending.complete(build(result)))
+        pending = Pending(stops_line=True)
+        self.after_pass(lambda: pending.complete(build(result.response)))
         return pending
 
     def replay(self, records: Sequence[StoredRecord]) -> None:
@@ -122,8 +125,15 @@ class WorldBroker(Broker):
     def next_producer_id(self) -> int | Pending:
         return self.grant()
 
-    def describe_quorum(self, request: DescribeQuorumRequest, version: int) -> DescribeQuorumResponse:
+    def ask_quorum(self, request: Request, version: int, listener_name: str) -> DescribeQuorumResponse:
+        assert isinstance(request, DescribeQuorumRequest)
         return DescribeQuorumResponse(error_message=f"version {version}", topics=[])
+
+
+class ActiveController:
+    """The way to a controller that is always here."""
+
+    is_here = True
 
 
 class World:
@@ -157,13 +167,15 @@ class World:
         self.broker.state = ControllerState(controller, self.broker.image, now_ms=NOW_MS)
         uuids = count(1)
         self.broker.groups = GroupCoordinator(self.broker, lambda: NOW_MS, lambda: f"uuid{next(uuids)}")
-        self.assignments = DirectoryAssignments(cast("Controller", None), NODE_ID, lambda: 0)
+        self.broker.channel = cast("ControllerChannel", ActiveController())
+        self.assignments = DirectoryAssignments(cast("ControllerChannel", None), NODE_ID, lambda: 0)
         self.broker.moves = DirectoryMoves(self.broker, self.assignments)
         producer_ids = iter(range(4000, 5000))
         self.broker.grant = lambda: next(producer_ids)
         self.serving: dict[int, Serving] = self.broker.serving
         self.connection = StandInConnection(PLAIN)
         self.replay(FeatureLevelRecord(name="metadata.version", feature_level=METADATA_VERSION_MAX))
+        self.replay(FeatureLevelRecord(name="group.version", feature_level=1))
         self.register(NODE_ID)
 
     # Metadata

@@ -22,6 +22,7 @@ from ottla.cluster.image import Change
 from ottla.cluster.raft_config import RaftConfig
 from ottla.config.loading import load
 from ottla.server.config_rules import Rules
+from ottla.server.controller_channel import ControllerChannel
 from ottla.server.controlling import Controller
 from ottla.server.formatting import bootstrap_records, format_metadata
 from ottla.server.metadata_store import MetadataStore
@@ -95,6 +96,7 @@ class MetadataWorld:
             supported_features=FEATURES,
         )
         self.controller = Controller(self.quorum, settings, bootstrap_records(disk, HOME), lambda: self.now_ms)
+        self.channel = ControllerChannel(NODE_ID, self.quorum, self.controller, lambda: self.now_ms)
         self.told = Told()
         self.quorum.follow(self.told)
         self.quorum.follow(self.controller)
@@ -124,6 +126,7 @@ async def a_quorum(disk: FakeDisk, **store: Any) -> AsyncIterator[MetadataWorld]
     async with trio.open_nursery() as nursery:
         world = MetadataWorld(disk, **store)
         nursery.start_soon(world.quorum.run)
+        nursery.start_soon(world.channel.run)
         world.quorum.start()
         await world.settle()
         yield world

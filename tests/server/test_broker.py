@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from ottla.cluster.image import MetadataLoader
+from ottla.server.controller_channel import OnBehalf
 from ottla.server.partition import Partition
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.stored.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
@@ -165,19 +166,18 @@ async def test_a_failure_of_a_log_that_is_in_no_directory_any_more_is_nobodys(tm
 # What the controller and the quorum have to say
 
 
-class Controller:
-    """Runs a change at once; what becomes of it is told now, or when the test says so."""
+class Channel:
+    """Asks the controller at once; what becomes of it is told now, or when the test says so."""
 
     def __init__(self, *, error: KafkaError | None = None, tells_now: bool = True) -> None:
         self.error = error
         self.tells_now = tells_now
         self.done: Any = None
 
-    def change(self, call: Any, done: Any) -> None:
+    def ask(self, request: Any, version: int, done: Any, *, on_behalf: OnBehalf) -> None:
         self.done = done
-        result = None if self.error is not None and self.tells_now else call("state", NOW_MS)
         if self.tells_now:
-            done(result, self.error)
+            done(None if self.error is not None else f"answer to {request} v{version} of {on_behalf.host}", self.error)
 
 
 class Place:
@@ -188,10 +188,13 @@ class Place:
         self.replies.append(reply)
 
 
-def changed(world: World, controller: Any) -> tuple[Any, Place]:
+CLIENT = OnBehalf("User:ANONYMOUS", "127.0.0.1", "client")
+
+
+def changed(world: World, channel: Any, **options: Any) -> tuple[Any, Place]:
     """A change that is under way, and where its answer goes."""
-    world.broker.controller = controller
-    pending = world.broker.change(lambda state, now_ms: f"result of {state}", lambda result: f"built from {result}")  # type: ignore[arg-type,return-value]
+    world.broker.channel = channel
+    pending = world.broker.ask_controller(cast("Any", "it"), 3, CLIENT, lambda result: f"from the {result}", **options)
     place = pending.place = Place()
     pending.refuse = lambda error: error.code
     return pending, place
@@ -200,26 +203,26 @@ def changed(world: World, controller: Any) -> tuple[Any, Place]:
 @in_trio
 async def test_a_change_is_answered_when_the_pass_ends_in_which_it_is_committed(tmp_path: Path) -> None:
     async with a_world(tmp_path, serves=False) as world:
-        pending, place = changed(world, Controller())
+        pending, place = changed(world, Channel())
         assert pending.stops_line
         assert place.replies == []
         world.broker.end_pass()
-        assert place.replies == ["built from result of state"]
+        assert place.replies == ["from the answer to it v3 of 127.0.0.1"]
 
 
 @in_trio
 async def test_a_change_that_is_refused_at_once_is_the_handlers_error(tmp_path: Path) -> None:
     async with a_world(tmp_path, serves=False) as world:
         error = KafkaError(ErrorCode.NOT_CONTROLLER, "elsewhere")
-        assert code_of(changed, world, Controller(error=error)) == ErrorCode.NOT_CONTROLLER
+        assert code_of(changed, world, Channel(error=error)) == ErrorCode.NOT_CONTROLLER
 
 
 @in_trio
 async def test_a_change_that_is_lost_later_fails_as_a_whole(tmp_path: Path) -> None:
     async with a_world(tmp_path, serves=False) as world:
-        controller = Controller(tells_now=False)
-        _, place = changed(world, controller)
-        controller.done(None, KafkaError(ErrorCode.NOT_CONTROLLER, "the controller has moved"))
+        channel = Channel(tells_now=False)
+        _, place = changed(world, channel)
+        channel.done(None, KafkaError(ErrorCode.NOT_CONTROLLER, "the controller has moved"))
         world.broker.end_pass()
         assert place.replies == [ErrorCode.NOT_CONTROLLER]
 
@@ -241,14 +244,14 @@ class Quorum:
 
 
 @in_trio
-async def test_the_quorum_is_described_now_or_later(tmp_path: Path) -> None:
+async def test_the_quorum_answers_now_or_later(tmp_path: Path) -> None:
     async with a_world(tmp_path, serves=False) as world:
         broker: Any = world.broker
         broker.quorum = Quorum(answers_now=True)
-        assert broker.describe_quorum(None, 2) == "v2 on PLAINTEXT"
+        assert broker.ask_quorum(None, 2, "PLAINTEXT") == "v2 on PLAINTEXT"
         assert broker.kraft_version == 1
         broker.quorum = Quorum(answers_now=False)
-        pending = broker.describe_quorum(None, 2)
+        pending = broker.ask_quorum(None, 2, "PLAINTEXT")
         place = pending.place = Place()
         broker.quorum.answer("later")
         assert place.replies == ["later"]
@@ -269,18 +272,13 @@ async def test_producer_ids_come_from_whoever_keeps_them(tmp_path: Path) -> None
 @in_trio
 async def test_a_change_that_takes_too_long_is_answered_and_goes_on(tmp_path: Path) -> None:
     async with a_world(tmp_path, serves=False) as world:
-        controller = Controller(tells_now=False)
-        world.broker.controller = cast("Any", controller)
-        kept: list[Any] = []
-        pending = world.broker.change(lambda state, now_ms: cast("Any", "result"), kept.append, timeout_ms=5000)
-        place = pending.place = Place()
-        pending.refuse = lambda error: error.code
+        channel = Channel(tells_now=False)
+        _, place = changed(world, channel, timeout_ms=5000)
         now = trio.current_time()
         world.broker.deadlines.expire_until(now + 4)
         assert place.replies == []
         world.broker.deadlines.expire_until(now + 6)
         assert place.replies == [ErrorCode.REQUEST_TIMED_OUT]
-        controller.done("result", None)
+        channel.done("result", None)
         world.broker.end_pass()
         assert place.replies == [ErrorCode.REQUEST_TIMED_OUT]
-        assert kept == ["result"]

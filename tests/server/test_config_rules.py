@@ -55,6 +55,7 @@ def test_defaults_are_kafkas(rules: Rules) -> None:
 
 def test_a_new_topic_is_described_with_what_the_broker_says(rules: Rules) -> None:
     described = {one.name: one for one in rules.describe_topic({"cleanup.policy": "compact"})}
+    assert list(described) == sorted(described)
     assert described["cleanup.policy"].value == "compact"
     assert described["retention.ms"].value == "1234"
     assert described["cleanup.policy"].config_source != described["retention.ms"].config_source

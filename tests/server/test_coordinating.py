@@ -14,15 +14,23 @@ import trio.testing
 
 from ottla.cluster.image import ConfigType
 from ottla.cluster.image.loader import Change, MetadataLoader
-from ottla.coordinators.contract import Outcome
+from ottla.coordinators.contract import Outcome, Record
 from ottla.server.coordinating import CONSUMER_OFFSETS, GroupCoordinator
+from ottla.server.partition import Partition
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import BatchBuilder
 from ottla.wire.schema import StoredRecord
+from ottla.wire.stored.classic_group_records import OffsetCommitKey, OffsetCommitValue
 from ottla.wire.stored.metadata_records import ConfigRecord, RemoveTopicRecord
 from tests.server.handler_world import NOW_MS, World, a_world
 from tests.server.handlers.group_world import SETTINGS, GroupWorld
 from tests.server.world import by_test_clock, pass_time
+
+COMMIT = Record(
+    OffsetCommitKey(group="g", topic="orders", partition=0),
+    OffsetCommitValue(offset=7, metadata="", commit_timestamp=NOW_MS),
+    4,
+)
 
 
 @pytest.fixture
@@ -89,6 +97,19 @@ async def test_sessions_end_by_themselves(groups: GroupWorld) -> None:
         assert state(coordinator) == "Stable"
         await pass_time(0.2)
         assert state(coordinator) == "Empty"
+
+
+@by_test_clock
+async def test_nobody_waits_for_ever_for_a_commit(groups: GroupWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "update_high_watermark", lambda partition, added_bytes: None)
+    coordinator = groups.world.broker.groups
+    told: list[Any] = []
+    async with running(coordinator):
+        coordinator.ask("g", lambda shard, token, now_ms: Outcome("done", [COMMIT]), told.append)
+        await pass_time(groups.world.broker.config.offsets_commit_timeout_ms / 1000 - 0.1)
+        assert told == []
+        await pass_time(0.2)
+        assert [error.code for error in told] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
 
 
 def test_what_is_due_at_once_is_done_at_once(groups: GroupWorld) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import trio
 import trio.testing
 
-from ottla.server.controlling import Controller
+from ottla.server.controller_channel import ControllerChannel
 from ottla.server.directory_assignments import REPLICAS_PER_REQUEST_MAX, RETRY_SECONDS, DirectoryAssignments
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.log_dirs import AssignReplicasToDirsRequest
@@ -24,21 +24,20 @@ class FakeController:
     def __init__(self) -> None:
         self.error: KafkaError | None = None
         self.heard: list[dict[tuple[bytes, int], bytes]] = []
-        self.waiting: list[Any] = []
+        self.answered = trio.Event()
 
-    def change(self, call: Any, done: Any) -> None:
+    async def request(self, request: AssignReplicasToDirsRequest) -> None:
         if self.error is not None:
-            done(None, self.error)
-            return
-        self.heard.append(read(call.__closure__))
-        self.waiting.append(done)
+            raise self.error
+        self.heard.append(read(request))
+        self.answered = trio.Event()
+        await self.answered.wait()
 
     def answer(self) -> None:
-        self.waiting.pop()(None, None)
+        self.answered.set()
 
 
-def read(closure: Any) -> dict[tuple[bytes, int], bytes]:
-    (request,) = [cell.cell_contents for cell in closure if isinstance(cell.cell_contents, AssignReplicasToDirsRequest)]
+def read(request: AssignReplicasToDirsRequest) -> dict[tuple[bytes, int], bytes]:
     assert (request.broker_id, request.broker_epoch) == (1, 7)
     return {
         (topic.topic_id, one.partition_index): directory.id
@@ -51,7 +50,7 @@ def read(closure: Any) -> dict[tuple[bytes, int], bytes]:
 @by_test_clock
 async def test_what_is_told_meanwhile_goes_along_and_the_last_word_counts() -> None:
     controller = FakeController()
-    assignments = DirectoryAssignments(cast("Controller", controller), 1, lambda: 7)
+    assignments = DirectoryAssignments(cast("ControllerChannel", controller), 1, lambda: 7)
     assignments.soon(TOPIC_ID, 0, ONE)
     assignments.soon(TOPIC_ID, 1, TWO)
     async with trio.open_nursery() as nursery:
@@ -72,7 +71,7 @@ async def test_what_is_told_meanwhile_goes_along_and_the_last_word_counts() -> N
 @by_test_clock
 async def test_who_has_to_know_waits_until_it_is_committed() -> None:
     controller = FakeController()
-    assignments = DirectoryAssignments(cast("Controller", controller), 1, lambda: 7)
+    assignments = DirectoryAssignments(cast("ControllerChannel", controller), 1, lambda: 7)
     done: list[int] = []
 
     async def wait(index: int) -> None:
@@ -99,7 +98,7 @@ async def test_who_has_to_know_waits_until_it_is_committed() -> None:
 async def test_without_a_controller_it_is_told_again(caplog: pytest.LogCaptureFixture) -> None:
     controller = FakeController()
     controller.error = KafkaError(ErrorCode.NOT_CONTROLLER, "nobody is")
-    assignments = DirectoryAssignments(cast("Controller", controller), 1, lambda: 7)
+    assignments = DirectoryAssignments(cast("ControllerChannel", controller), 1, lambda: 7)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(assignments.run)
         assignments.soon(TOPIC_ID, 0, ONE)
@@ -114,7 +113,7 @@ async def test_without_a_controller_it_is_told_again(caplog: pytest.LogCaptureFi
 @by_test_clock
 async def test_a_request_is_bounded() -> None:
     controller = FakeController()
-    assignments = DirectoryAssignments(cast("Controller", controller), 1, lambda: 7)
+    assignments = DirectoryAssignments(cast("ControllerChannel", controller), 1, lambda: 7)
     for index in range(REPLICAS_PER_REQUEST_MAX + 1):
         assignments.soon(TOPIC_ID, index, ONE)
     async with trio.open_nursery() as nursery:

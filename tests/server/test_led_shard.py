@@ -38,12 +38,14 @@ class Rig:
         self.flushes: list[Partition] = []
         self.gone: list[LedShard] = []
         self.told: list[Any] = []
+        self.now_ms = NOW_MS
         self.shard = GroupShard(GroupSettings(), FixedTopics(), lambda: "uuid")
         self.led = LedShard(
             self.partition,
             self.shard,
-            lambda: NOW_MS,
+            lambda: self.now_ms,
             codec=Codec.NONE,
+            commit_timeout_ms=5000,
             flush_soon=self.flushes.append,
             when_gone=self.gone.append,
         )
@@ -107,6 +109,41 @@ def test_an_answer_waits_for_what_it_may_have_seen(synced_rig: Rig) -> None:
     rig.flush()
     assert rig.told[:2] == ["written", "read"]
     assert rig.told[2].code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_what_is_not_committed_in_time_is_told_so_and_whoever_comes_later_has_time_of_its_own(synced_rig: Rig) -> None:
+    rig = synced_rig
+    errors: list[KafkaError | None] = []
+
+    def then(error: KafkaError | None, now_ms: int) -> Outcome[None]:
+        errors.append(error)
+        return Outcome()
+
+    assert rig.led.next_deadline() is None
+    rig.ask(Outcome("written", [commit(7)], then=then))
+    rig.ask(Outcome("read"))
+    rig.now_ms += 1
+    rig.ask(Outcome("later", [commit(8, "h")]))
+    assert rig.led.next_deadline() == NOW_MS + 5000
+    rig.led.give_up(NOW_MS + 4999)
+    assert rig.told == []
+    rig.led.give_up(NOW_MS + 5000)
+    assert [told.code for told in rig.told] == [ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR]
+    assert [error.code for error in errors if error] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert rig.led.next_deadline() == NOW_MS + 5001
+    rig.flush()
+    assert rig.told[2:] == ["later"]
+    assert (rig.offset(), len(errors), rig.led.next_deadline()) == (7, 1, None)
+
+
+def test_the_shards_own_deadline_may_be_the_next(synced_rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = synced_rig
+    monkeypatch.setattr(rig.shard, "next_deadline", lambda: NOW_MS + 4000)
+    assert rig.led.next_deadline() == NOW_MS + 4000
+    rig.ask(Outcome("written", [commit(7)]))
+    assert rig.led.next_deadline() == NOW_MS + 4000
+    monkeypatch.setattr(rig.shard, "next_deadline", lambda: NOW_MS + 6000)
+    assert rig.led.next_deadline() == NOW_MS + 5000
 
 
 def _raise(error: BaseException) -> Any:

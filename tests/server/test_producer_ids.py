@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from ottla.cluster.controller import ControllerState, Result
-from ottla.server.controlling import Controller
+from ottla.server.controller_channel import ControllerChannel
 from ottla.server.parking import Pending
 from ottla.server.producer_ids import ProducerIds
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.messages.transactions import AllocateProducerIdsResponse
+from ottla.wire.messages.transactions import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
+NODE_ID = 1
 BLOCK = 3
 
 
@@ -25,7 +25,8 @@ class StandInController:
         self.asked: list[Callable[[Any, KafkaError | None], None]] = []
         self.next_id = 0
 
-    def change(self, call: Callable[[ControllerState, int], Result[Any]], done: Callable[..., None]) -> None:
+    def ask(self, request: AllocateProducerIdsRequest, version: int | None, done: Callable[..., None]) -> None:
+        assert (request.broker_id, version) == (NODE_ID, None)
         if not self.is_active:
             done(None, KafkaError(ErrorCode.NOT_CONTROLLER, "not here"))
             return
@@ -63,7 +64,7 @@ def controller() -> StandInController:
 
 @pytest.fixture
 def ids(controller: StandInController) -> ProducerIds:
-    return ProducerIds(cast("Controller", controller), 1, lambda: 7)
+    return ProducerIds(cast("ControllerChannel", controller), NODE_ID, lambda: 7)
 
 
 def test_a_block_is_asked_for_once_and_used_up(controller: StandInController, ids: ProducerIds) -> None:

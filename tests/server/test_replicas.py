@@ -17,7 +17,7 @@ from ottla.cluster.image.directory_ids import UNASSIGNED
 from ottla.config.loading import load
 from ottla.config.topic import log_config
 from ottla.server.broker import Broker
-from ottla.server.controlling import Controller
+from ottla.server.controller_channel import ControllerChannel
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.replicas import MADE_AT_ONCE_MAX, Replicas
@@ -55,7 +55,7 @@ class World:
         )
         # Nothing here starts a task.
         self.broker = Broker(self.config, "cluster", self.directories, (), cast("trio.Nursery", None))
-        self.assignments = DirectoryAssignments(cast("Controller", None), NODE_ID, lambda: 0)
+        self.assignments = DirectoryAssignments(cast("ControllerChannel", None), NODE_ID, lambda: 0)
         self.broker.moves = DirectoryMoves(self.broker, self.assignments)
         self.replicas = Replicas(
             self.broker, NODE_ID, self.directories, self.config_of, self.broker.moves, self.assignments

@@ -58,3 +58,6 @@ ROUTES: tuple[Route, ...] = (
     *consumer_groups.ROUTES,
     *describe_topics.ROUTES,
 )
+
+# Served on controllers' listeners alone, where they go before others of their key.
+CONTROLLER_ROUTES: tuple[Route, ...] = quorum.CONTROLLER_ROUTES

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from ottla.cluster.controller import configs as controller_configs
 from ottla.cluster.controller.topic_names import check_topic_name
 from ottla.cluster.image import ConfigType
 from ottla.config.alter import (
@@ -37,6 +36,7 @@ from ottla.wire.messages.configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from ottla.wire.schema import Request
 
 KINDS = frozenset(ConfigType)
 # What became of a resource: an error, or that it was done here. Absent: the controller decides.
@@ -68,7 +68,7 @@ def incremental_alter_configs(
         context,
         request.resources,
         outcomes,
-        lambda controller: controller_configs.incremental_alter_configs(controller, forwarded),
+        forwarded,
         IncrementalAlterConfigsResponse,
     )
 
@@ -93,7 +93,7 @@ def alter_configs(context: Context, request: AlterConfigsRequest) -> AlterConfig
         context,
         request.resources,
         outcomes,
-        lambda controller: controller_configs.alter_configs(controller, forwarded),
+        forwarded,
         AlterConfigsResponse,
     )
 
@@ -146,7 +146,7 @@ def _check_broker(context: Context, name: str, current: dict[str, str], changes:
 
 
 def _answer(
-    context: Context, resources: Sequence[Any], outcomes: Outcomes, call: Callable[..., Any], response_type: type[R]
+    context: Context, resources: Sequence[Any], outcomes: Outcomes, forwarded: Request, response_type: type[R]
 ) -> R | Pending:
     """The outcomes in the order of the request; those that are missing come from the controller."""
     row = response_type.AlterConfigsResourceResponse
@@ -161,7 +161,7 @@ def _answer(
 
     if len(outcomes) == len(resources):
         return build(())
-    return change_then(context, call, lambda response: build(response.responses))
+    return change_then(context, forwarded, context.version, lambda response: build(response.responses))
 
 
 def _row(row: Any, resource: Any, outcome: Outcome) -> Any:

@@ -1,7 +1,7 @@
 """ApiVersions: what a client may ask here, computed from the routes; the first request on nearly every connection.
 
-Only APIs of this kind of listener are told, each at exactly the versions that are served; Produce alone says more (see
-there). Features are those that this broker registered with, finalized ones those of the metadata image (KIP-584).
+Only APIs of this kind of listener are told, by rising key, each at exactly the versions that are served; Produce alone
+says more (see there). Features are those that this broker registered with, finalized ones those of the metadata image (KIP-584).
 
 Versions: from 3 on the client names its software, and a name that is none is INVALID_REQUEST (KIP-511). Below 4
 features whose lowest level is 0 are left out, since such clients cannot read them (KAFKA-17011). From 5 on a client
@@ -23,7 +23,6 @@ from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResp
 FIRST_VERSION_WITH_SOFTWARE = 3
 FIRST_VERSION_WITH_LEVEL_0 = 4
 FIRST_VERSION_WITH_NODE = 5
-BROKER, CONTROLLER = "broker", "controller"
 NO_NODE = -1
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?", re.ASCII)
@@ -38,12 +37,11 @@ def api_versions(context: Context, request: ApiVersionsRequest) -> ApiVersionsRe
     if context.version >= FIRST_VERSION_WITH_NODE:
         _check_addressee(context, request)
     broker = context.broker
-    kind = CONTROLLER if broker.config.is_controllers(context.listener_name) else BROKER
     return ApiVersionsResponse(
         api_keys=[
             _range(serving)
-            for serving in broker.serving.values()
-            if serving.route.is_told and kind in serving.request.served_on
+            for _, serving in sorted(broker.serving_on(context.listener_name).items())
+            if serving.route.is_told
         ],
         supported_features=_supported_features(context),
         finalized_features_epoch=broker.image.offset,

@@ -15,6 +15,7 @@ from ottla.wire.errors import KafkaError
 from ottla.wire.messages.topics import CreateTopicsRequest
 
 DEFAULT = -1
+CREATION_VERSION = CreateTopicsRequest.versions.high
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"

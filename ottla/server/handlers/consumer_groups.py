@@ -1,5 +1,8 @@
 """ConsumerGroupHeartbeat and ConsumerGroupDescribe (KIP-848): groups whose coordinator assigns.
 
+They are there where group.coordinator.rebalance.protocols names them and the cluster's group.version is 1; elsewhere
+both requests are UNSUPPORTED_VERSION, and consumers of the classic protocol go on, in groups of either kind.
+
 Version 1 of the heartbeat brings subscriptions by regular expression and ids that clients make (KIP-1082); version 1 of
 the description tells which protocol a member speaks.
 """
@@ -8,18 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ottla.cluster.features import GROUP_VERSION
 from ottla.server.context import Context
-from ottla.server.handlers.authorized_operations import GROUP_OPERATIONS
-from ottla.server.handlers.group_calls import (
-    GroupCall,
-    ask_group,
-    ask_groups,
-    by_partition,
-    error_text,
-    request_context,
-)
+from ottla.server.handlers.group_calls import ask_group, describe_each, error_text, request_context
 from ottla.server.routes import Route, versions
-from ottla.wire.errors import KafkaError
+from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.consumer_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -29,8 +25,20 @@ from ottla.wire.messages.consumer_groups import (
 
 DescribedGroup = ConsumerGroupDescribeResponse.DescribedGroup
 
+PROTOCOL = "consumer"
+
+
+def _check_enabled(context: Context) -> None:
+    broker = context.broker
+    if PROTOCOL not in broker.config.group_coordinator_rebalance_protocols:
+        reason = "group.coordinator.rebalance.protocols does not name the consumer protocol"
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, reason)
+    if broker.image.feature_level(GROUP_VERSION) < 1:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "group.version is 0 in this cluster; the protocol needs 1")
+
 
 def heartbeat(context: Context, request: ConsumerGroupHeartbeatRequest) -> Any:
+    _check_enabled(context)
     asker = request_context(context)
     return ask_group(
         context, request.group_id, lambda shard, token, now_ms: shard.consumer_heartbeat(request, asker, now_ms)
@@ -44,24 +52,15 @@ def heartbeat_failed(request: ConsumerGroupHeartbeatRequest, error: KafkaError) 
 
 
 def describe(context: Context, request: ConsumerGroupDescribeRequest) -> Any:
-    places = by_partition(context, request.group_ids)
-
-    def build(told: dict[int | None, Any]) -> ConsumerGroupDescribeResponse:
-        found: dict[str, DescribedGroup] = {}
-        for place, group_ids in places.items():
-            answer = told[place]
-            if isinstance(answer, KafkaError):
-                answer = [_not_described(group_id, answer) for group_id in group_ids]
-            found.update({one.group_id: one for one in answer})
-        for one in found.values():
-            if request.include_authorized_operations and not one.error_code:
-                one.authorized_operations = GROUP_OPERATIONS
-        return ConsumerGroupDescribeResponse(groups=[found[group_id] for group_id in request.group_ids])
-
-    def call(group_ids: list[str]) -> GroupCall:
-        return lambda shard, now_ms: shard.describe_consumer_groups(group_ids)
-
-    return ask_groups(context, {place: (ids[0], call(ids)) for place, ids in places.items()}, build)
+    _check_enabled(context)
+    return describe_each(
+        context,
+        request,
+        request.group_ids,
+        lambda shard, group_ids: shard.describe_consumer_groups(group_ids),
+        _not_described,
+        lambda groups: ConsumerGroupDescribeResponse(groups=[one if one.group_id else _nameless() for one in groups]),
+    )
 
 
 def _not_described(group_id: str, error: KafkaError) -> DescribedGroup:
@@ -75,6 +74,10 @@ def _not_described(group_id: str, error: KafkaError) -> DescribedGroup:
         assignor_name="",
         members=[],
     )
+
+
+def _nameless() -> DescribedGroup:
+    return _not_described("", KafkaError(ErrorCode.INVALID_GROUP_ID, "a group of this kind has a name"))
 
 
 def describe_failed(request: ConsumerGroupDescribeRequest, error: KafkaError) -> ConsumerGroupDescribeResponse:

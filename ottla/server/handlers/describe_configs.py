@@ -51,7 +51,7 @@ def describe_configs(context: Context, request: DescribeConfigsRequest) -> Descr
     left = CONFIGS_MAX
     # Topics without a configuration of their own are all alike: their entries are made once, and shared.
     shared: dict[tuple[object, ...], list[Entry]] = {}
-    for asked in {(asked.resource_type, asked.resource_name): asked for asked in request.resources}.values():
+    for asked in request.resources:
         try:
             if not left:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"more than {CONFIGS_MAX} configs in one answer")
@@ -65,7 +65,7 @@ def describe_configs(context: Context, request: DescribeConfigsRequest) -> Descr
         left = max(0, left - len(entries))
         results.append(
             Outcome(
-                error_message=None,
+                error_message="",
                 resource_type=asked.resource_type,
                 resource_name=asked.resource_name,
                 configs=entries,

@@ -7,7 +7,6 @@ would have to write it. Versions: 1 has kinds of downgrade and a dry run, 2 no r
 
 from __future__ import annotations
 
-from ottla.cluster.controller import feature_updates
 from ottla.server.context import Context
 from ottla.server.handlers.changes import change
 from ottla.server.parking import Pending
@@ -17,11 +16,7 @@ from ottla.wire.messages.features import UpdateFeaturesRequest, UpdateFeaturesRe
 
 
 def update_features(context: Context, request: UpdateFeaturesRequest) -> Pending:
-    return change(
-        context,
-        lambda controller: feature_updates.update_features(controller, request, context.version),
-        timeout_ms=request.timeout_ms,
-    )
+    return change(context, request, timeout_ms=request.timeout_ms)
 
 
 def refused(request: UpdateFeaturesRequest, error: KafkaError) -> UpdateFeaturesResponse:

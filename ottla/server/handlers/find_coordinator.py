@@ -7,11 +7,10 @@ transactions and of share groups are not served yet: whoever asks for one is tol
 
 from __future__ import annotations
 
-from ottla.cluster.controller.topics import create_topics
 from ottla.cluster.image import NO_LEADER
 from ottla.server.context import Context
 from ottla.server.coordinating import CONSUMER_OFFSETS
-from ottla.server.handlers.auto_creation import creation_request
+from ottla.server.handlers.auto_creation import CREATION_VERSION, creation_request
 from ottla.server.handlers.changes import change_then
 from ottla.server.handlers.listener_view import ListenerView
 from ottla.server.parking import Pending
@@ -37,11 +36,7 @@ def find_coordinator(context: Context, request: FindCoordinatorRequest) -> FindC
     live_count = len(broker.image.brokers.alive_on(context.listener_name))
     wanted = creation_request([CONSUMER_OFFSETS], broker.config, live_count)
     try:
-        return change_then(
-            context,
-            lambda controller: create_topics(controller, wanted),
-            lambda created: _response(context, request),
-        )
+        return change_then(context, wanted, CREATION_VERSION, lambda created: _response(context, request))
     except KafkaError as error:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from None
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ottla.server.context import Context
-from ottla.server.handlers.authorized_operations import GROUP_OPERATIONS
-from ottla.server.handlers.group_calls import GroupCall, ask_groups, ask_shards, by_partition
+from ottla.server.handlers.group_calls import GroupCall, ask_groups, ask_shards, by_partition, describe_each
 from ottla.server.routes import Route, versions
 from ottla.wire.errors import KafkaError
 from ottla.wire.messages.group_admin import (
@@ -27,24 +26,14 @@ DeletedGroup = DeleteGroupsResponse.DeletableGroupResult
 
 
 def describe_groups(context: Context, request: DescribeGroupsRequest) -> Any:
-    places = by_partition(context, request.groups)
-
-    def build(told: dict[int | None, Any]) -> DescribeGroupsResponse:
-        found: dict[str, DescribedGroup] = {}
-        for place, group_ids in places.items():
-            answer = told[place]
-            if isinstance(answer, KafkaError):
-                answer = [_not_described(group_id, answer) for group_id in group_ids]
-            found.update({one.group_id: one for one in answer})
-        for one in found.values():
-            if request.include_authorized_operations and not one.error_code:
-                one.authorized_operations = GROUP_OPERATIONS
-        return DescribeGroupsResponse(groups=[found[group_id] for group_id in request.groups])
-
-    def call(group_ids: list[str]) -> GroupCall:
-        return lambda shard, now_ms: shard.describe_groups(group_ids, context.version)
-
-    return ask_groups(context, {place: (ids[0], call(ids)) for place, ids in places.items()}, build)
+    return describe_each(
+        context,
+        request,
+        request.groups,
+        lambda shard, group_ids: shard.describe_groups(group_ids, context.version),
+        _not_described,
+        lambda groups: DescribeGroupsResponse(groups=groups),
+    )
 
 
 def _not_described(group_id: str, error: KafkaError) -> DescribedGroup:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from ottla.coordinators.contract import Outcome, RequestContext
 from ottla.coordinators.shard import GroupShard
 from ottla.server.context import Context
+from ottla.server.handlers.authorized_operations import GROUP_OPERATIONS
 from ottla.server.led_shard import LedShard, Tell
 from ottla.server.parking import Pending
 from ottla.wire.errors import KafkaError
@@ -123,3 +124,35 @@ def by_partition(context: Context, group_ids: Iterable[str]) -> dict[int | None,
     for group_id in dict.fromkeys(group_ids):
         found.setdefault(context.broker.groups.place_of(group_id), []).append(group_id)
     return found
+
+
+def describe_each(
+    context: Context,
+    request: Any,
+    group_ids: list[str],
+    call: Callable[[GroupShard, list[str]], Outcome[Any]],
+    refused: Callable[[str, KafkaError], Any],
+    build: Callable[[list[Any]], Any],
+) -> Any:
+    """The response that is built out of one description per group that was named, in that order.
+
+    `refused` describes a group whose shard could not be asked. Operations are told where the request wants them.
+    """
+    places = by_partition(context, group_ids)
+
+    def gather(told: dict[int | None, Any]) -> Any:
+        found: dict[str, Any] = {}
+        for place, ids in places.items():
+            answer = told[place]
+            if isinstance(answer, KafkaError):
+                answer = [refused(group_id, answer) for group_id in ids]
+            found.update({one.group_id: one for one in answer})
+        for one in found.values():
+            if request.include_authorized_operations and not one.error_code:
+                one.authorized_operations = GROUP_OPERATIONS
+        return build([found[group_id] for group_id in group_ids])
+
+    def asking(ids: list[str]) -> GroupCall:
+        return lambda shard, now_ms: call(shard, ids)
+
+    return ask_groups(context, {place: (ids[0], asking(ids)) for place, ids in places.items()}, gather)

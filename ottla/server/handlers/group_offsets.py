@@ -1,6 +1,6 @@
 """OffsetCommit, OffsetFetch and OffsetDelete: what groups have consumed.
 
-Topics have to exist: a partition of one that does not is answered here, and the coordinator is asked for the rest.
+Partitions have to exist: one that does not is answered here, and the coordinator is asked for the rest.
 OffsetCommit versions: 2 to 4 bring their own retention, 6 leader epochs, 7 static members, 9 members of consumer groups
 (KIP-848), 10 topic ids. OffsetFetch versions: 2 asks for all with null and has an error of its own, 7 asks for stable
 offsets (KIP-447), 8 for several groups (KIP-709), 9 as a member of a consumer group, 10 by topic ids.
@@ -29,15 +29,19 @@ FIRST_FETCH_VERSION_WITH_GROUPS = 8
 FIRST_FETCH_VERSION_WITH_ERROR = 2
 NO_OFFSET = -1
 
+AskedCommit = OffsetCommitRequest.OffsetCommitRequestTopic
+AskedCommitPartition = OffsetCommitRequest.OffsetCommitRequestPartition
 CommitTopic = OffsetCommitResponse.OffsetCommitResponseTopic
 CommitPartition = OffsetCommitResponse.OffsetCommitResponsePartition
+DeleteTopic = OffsetDeleteResponse.OffsetDeleteResponseTopic
+DeletePartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
 FetchGroup = OffsetFetchResponse.OffsetFetchResponseGroup
 FetchTopics = OffsetFetchResponse.OffsetFetchResponseTopics
 FetchPartitions = OffsetFetchResponse.OffsetFetchResponsePartitions
 AskedGroup = OffsetFetchRequest.OffsetFetchRequestGroup
 AskedTopics = OffsetFetchRequest.OffsetFetchRequestTopics
 
-Named = TypeVar("Named", OffsetCommitRequest.OffsetCommitRequestTopic, AskedTopics)
+Named = TypeVar("Named", AskedCommit, AskedTopics)
 
 
 def _identify(context: Context, topic: Named) -> bool:
@@ -62,13 +66,20 @@ def offset_commit(context: Context, request: OffsetCommitRequest) -> Any:
     known = []
     answers: dict[int, CommitTopic] = {}
     for number, topic in enumerate(request.topics):
-        if _identify(context, topic):
+        if not _identify(context, topic):
+            answers[number] = _commit_topic(topic, topic.partitions, _unknown(context))
+            continue
+        existing = context.broker.image.topics.by_name[topic.name].partitions
+        missing = [one for one in topic.partitions if one.partition_index not in existing]
+        if missing:
+            answers[number] = _commit_topic(topic, missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            topic.partitions = [one for one in topic.partitions if one.partition_index in existing]
+        if topic.partitions:
             known.append((number, topic))
-        else:
-            answers[number] = _commit_topic(topic, _unknown(context))
 
     def build(response: OffsetCommitResponse) -> OffsetCommitResponse:
-        answers.update({number: one for (number, _), one in zip(known, response.topics, strict=True)})
+        for (number, topic), one in zip(known, response.topics, strict=True):
+            answers.setdefault(number, _commit_topic(topic, [], ErrorCode.NONE)).partitions += one.partitions
         return OffsetCommitResponse(topics=[answers[number] for number in sorted(answers)])
 
     if not known:
@@ -87,13 +98,13 @@ def offset_commit(context: Context, request: OffsetCommitRequest) -> Any:
     )
 
 
-def _commit_topic(topic: OffsetCommitRequest.OffsetCommitRequestTopic, code: ErrorCode) -> CommitTopic:
-    partitions = [CommitPartition(partition_index=one.partition_index, error_code=code) for one in topic.partitions]
-    return CommitTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
+def _commit_topic(topic: AskedCommit, partitions: list[AskedCommitPartition], code: ErrorCode) -> CommitTopic:
+    told = [CommitPartition(partition_index=one.partition_index, error_code=code) for one in partitions]
+    return CommitTopic(name=topic.name, topic_id=topic.topic_id, partitions=told)
 
 
 def commit_failed(request: OffsetCommitRequest, error: KafkaError) -> OffsetCommitResponse:
-    return OffsetCommitResponse(topics=[_commit_topic(topic, error.code) for topic in request.topics])
+    return OffsetCommitResponse(topics=[_commit_topic(topic, topic.partitions, error.code) for topic in request.topics])
 
 
 # Fetching
@@ -222,30 +233,31 @@ def fetch_failed(request: OffsetFetchRequest, error: KafkaError) -> OffsetFetchR
 
 
 def offset_delete(context: Context, request: OffsetDeleteRequest) -> Any:
-    by_name = context.broker.image.topics.by_name
-    known = [topic for topic in request.topics if topic.name in by_name]
-    unknown = [
-        OffsetDeleteResponse.OffsetDeleteResponseTopic(
-            name=topic.name,
-            partitions=[
-                OffsetDeleteResponse.OffsetDeleteResponsePartition(
-                    partition_index=one.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                )
-                for one in topic.partitions
-            ],
-        )
-        for topic in request.topics
-        if topic.name not in by_name
-    ]
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    by_name = context.broker.image.topics.by_name
+    answers: dict[str, list[DeletePartition]] = {}
+    known = []
+    for topic in request.topics:
+        existing = by_name[topic.name].partitions if topic.name in by_name else {}
+        found = [one for one in topic.partitions if one.partition_index in existing]
+        if found:
+            known.append(OffsetDeleteRequest.OffsetDeleteRequestTopic(name=topic.name, partitions=found))
+        if len(found) < len(topic.partitions):
+            answers.setdefault(topic.name, []).extend(
+                DeletePartition(partition_index=one.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                for one in topic.partitions
+                if one.partition_index not in existing
+            )
+
+    def build(response: OffsetDeleteResponse) -> OffsetDeleteResponse:
+        for topic in response.topics:
+            answers.setdefault(topic.name, []).extend(topic.partitions)
+        topics = [DeleteTopic(name=name, partitions=partitions) for name, partitions in answers.items()]
+        return OffsetDeleteResponse(topics=topics)
+
     asked = OffsetDeleteRequest(group_id=request.group_id, topics=known)
-    return ask_group(
-        context,
-        request.group_id,
-        lambda shard, token, now_ms: shard.delete_offsets(asked),
-        lambda response: OffsetDeleteResponse(topics=[*unknown, *response.topics]),
-    )
+    return ask_group(context, request.group_id, lambda shard, token, now_ms: shard.delete_offsets(asked), build)
 
 
 def delete_failed(request: OffsetDeleteRequest, error: KafkaError) -> OffsetDeleteResponse:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ottla.cluster.controller import Result, elections, reassignments
 from ottla.server.context import Context
 from ottla.server.handlers.changes import change
 from ottla.server.parking import Pending
@@ -30,24 +29,15 @@ FIRST_VERSION_WITH_ERROR = 1
 
 
 def elect_leaders(context: Context, request: ElectLeadersRequest) -> Pending:
-    return change(
-        context, lambda controller: elections.elect_leaders(controller, request), timeout_ms=request.timeout_ms
-    )
+    return change(context, request, timeout_ms=request.timeout_ms)
 
 
 def alter_reassignments(context: Context, request: AlterPartitionReassignmentsRequest) -> Pending:
-    return change(
-        context,
-        lambda controller: reassignments.alter_partition_reassignments(controller, request),
-        timeout_ms=request.timeout_ms,
-    )
+    return change(context, request, timeout_ms=request.timeout_ms)
 
 
 def list_reassignments(context: Context, request: ListPartitionReassignmentsRequest) -> Pending:
-    return change(
-        context,
-        lambda controller: Result(reassignments.list_partition_reassignments(controller, request), []),
-    )
+    return change(context, request)
 
 
 class ElectionRefused:

@@ -9,6 +9,8 @@ Versions: in 0 an empty list of topics means all, from 1 on null does (and the l
 that are not there as an error. From 4 on the client may forbid to make topics; before, it never does. 6 tells
 LISTENER_NOT_FOUND from LEADER_NOT_AVAILABLE. 8 has authorized operations (KIP-430), of the cluster up to 10. 10 tells
 topic ids, from 12 on one may ask by them (KIP-516). 13 has an error for all of it (KIP-1102).
+
+The order is Kafka's: ids that nobody has, topics as they were asked for, names that nobody has.
 """
 
 from __future__ import annotations
@@ -16,11 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ottla.cluster.controller.topic_names import check_topic_name
-from ottla.cluster.controller.topics import create_topics
 from ottla.cluster.image import NO_LEADER, Partition, Topic
 from ottla.server.context import Context
 from ottla.server.handlers.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from ottla.server.handlers.auto_creation import creation_request
+from ottla.server.handlers.auto_creation import CREATION_VERSION, creation_request
 from ottla.server.handlers.changes import change_then
 from ottla.server.handlers.listener_view import INTERNAL_TOPICS, NO_CONTROLLER, ListenerView
 from ottla.server.parking import Pending
@@ -49,11 +50,7 @@ def metadata(context: Context, request: MetadataRequest) -> MetadataResponse | P
         wanted = creation_request(missing[:CREATED_MAX], broker.config, live_count)
         if wanted.topics:
             try:
-                return change_then(
-                    context,
-                    lambda controller: create_topics(controller, wanted),
-                    lambda created: _response(context, request),
-                )
+                return change_then(context, wanted, CREATION_VERSION, lambda created: _response(context, request))
             except KafkaError:
                 pass  # too much at once, or no controller: the topics stay unknown, as far as this client can see
     return _response(context, request)
@@ -115,18 +112,18 @@ def _topics(context: Context, request: MetadataRequest, view: ListenerView) -> l
     if _asks_for_all(context, request):
         return [_found(topic, view, context.version) for topic in known.by_name.values()]
     ids = dict.fromkeys(topic.topic_id for topic in request.topics or () if topic.topic_id != ZERO_UUID)
-    found = []
-    for topic_id in ids:
-        topic = known.by_id.get(topic_id)
-        if topic is None:
-            unknown = ErrorCode.UNKNOWN_TOPIC_ID
-            found.append(TopicData(error_code=unknown, name=None, topic_id=topic_id, partitions=[]))
-        else:
-            found.append(_found(topic, view, context.version))
-    for name in _names(request):
-        topic = known.by_name.get(name)
-        found.append(_not_found(name) if topic is None else _found(topic, view, context.version))
-    return found
+    names = _names(request)
+    found = [known.by_id[topic_id] for topic_id in ids if topic_id in known.by_id]
+    found += [known.by_name[name] for name in names if name in known.by_name]
+    return [
+        *(_unknown_id(topic_id) for topic_id in ids if topic_id not in known.by_id),
+        *(_found(topic, view, context.version) for topic in found),
+        *(_not_found(name) for name in names if name not in known.by_name),
+    ]
+
+
+def _unknown_id(topic_id: bytes) -> TopicData:
+    return TopicData(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id, partitions=[])
 
 
 def _found(topic: Topic, view: ListenerView, version: int) -> TopicData:

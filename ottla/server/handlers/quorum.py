@@ -1,24 +1,97 @@
-"""DescribeQuorum (KIP-595): voters and observers of the metadata log and how far each has come, as its leader knows.
+"""The quorum's own requests, handed to its core: votes, epochs, the metadata log and its snapshots, its voters.
 
-The quorum's core makes the answer, also for partitions that are none of its own. Versions: 1 tells when each was last
-heard of (KIP-836), 2 has directory ids, messages and the nodes' endpoints (KIP-853).
+DescribeQuorum (KIP-595) is for everybody: voters and observers and how far each has come, as the leader knows. The rest
+is spoken between controllers, and between them and brokers, on controllers' listeners. Versions: what differs between
+them is in the messages; the core knows which carry the nodes' endpoints (KIP-853). The answer to a Fetch that waits for
+news stops its line, as everywhere.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from ottla.server.context import Context
-from ottla.server.parking import Pending
 from ottla.server.routes import Route, versions
 from ottla.wire.errors import KafkaError
-from ottla.wire.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from ottla.wire.messages.fetch import FetchRequest, FetchResponse
+from ottla.wire.messages.quorum import (
+    AddRaftVoterRequest,
+    AddRaftVoterResponse,
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse,
+    UpdateRaftVoterRequest,
+    UpdateRaftVoterResponse,
+    VoteRequest,
+    VoteResponse,
+)
+from ottla.wire.schema import Request
+
+FIRST_FETCH = 4
 
 
-def describe_quorum(context: Context, request: DescribeQuorumRequest) -> DescribeQuorumResponse | Pending:
-    return context.broker.describe_quorum(request, context.version)
+def ask_quorum(context: Context, request: Request) -> Any:
+    return context.broker.ask_quorum(request, context.version, context.listener_name)
 
 
-def refused(request: DescribeQuorumRequest, error: KafkaError) -> DescribeQuorumResponse:
+def describe_quorum(context: Context, request: DescribeQuorumRequest) -> Any:
+    """The endpoints in the answer are those of the listener by which brokers speak with each other."""
+    broker = context.broker
+    return broker.ask_quorum(request, context.version, broker.config.inter_broker_listener)
+
+
+def describe_refused(request: DescribeQuorumRequest, error: KafkaError) -> DescribeQuorumResponse:
     return DescribeQuorumResponse(error_code=error.code, error_message=error.message, topics=[])
 
 
-ROUTES = (Route(DescribeQuorumRequest, versions(0, 2), describe_quorum, refused),)
+def fetch_refused(request: FetchRequest, error: KafkaError) -> FetchResponse:
+    return FetchResponse(error_code=error.code, responses=[])
+
+
+def vote_refused(request: VoteRequest, error: KafkaError) -> VoteResponse:
+    return VoteResponse(error_code=error.code, topics=[])
+
+
+def begin_refused(request: BeginQuorumEpochRequest, error: KafkaError) -> BeginQuorumEpochResponse:
+    return BeginQuorumEpochResponse(error_code=error.code, topics=[])
+
+
+def end_refused(request: EndQuorumEpochRequest, error: KafkaError) -> EndQuorumEpochResponse:
+    return EndQuorumEpochResponse(error_code=error.code, topics=[])
+
+
+def snapshot_refused(request: FetchSnapshotRequest, error: KafkaError) -> FetchSnapshotResponse:
+    return FetchSnapshotResponse(error_code=error.code, topics=[])
+
+
+def add_refused(request: AddRaftVoterRequest, error: KafkaError) -> AddRaftVoterResponse:
+    return AddRaftVoterResponse(error_code=error.code, error_message=error.message)
+
+
+def remove_refused(request: RemoveRaftVoterRequest, error: KafkaError) -> RemoveRaftVoterResponse:
+    return RemoveRaftVoterResponse(error_code=error.code, error_message=error.message)
+
+
+def update_refused(request: UpdateRaftVoterRequest, error: KafkaError) -> UpdateRaftVoterResponse:
+    return UpdateRaftVoterResponse(error_code=error.code)
+
+
+ROUTES = (Route(DescribeQuorumRequest, versions(0, 2), describe_quorum, describe_refused),)
+
+CONTROLLER_ROUTES = (
+    Route(FetchRequest, versions(FIRST_FETCH, 18), ask_quorum, fetch_refused),
+    Route(VoteRequest, versions(0, 2), ask_quorum, vote_refused),
+    Route(BeginQuorumEpochRequest, versions(0, 1), ask_quorum, begin_refused),
+    Route(EndQuorumEpochRequest, versions(0, 1), ask_quorum, end_refused),
+    Route(FetchSnapshotRequest, versions(0, 1), ask_quorum, snapshot_refused),
+    Route(AddRaftVoterRequest, versions(0, 1), ask_quorum, add_refused),
+    Route(RemoveRaftVoterRequest, versions(0, 0), ask_quorum, remove_refused),
+    Route(UpdateRaftVoterRequest, versions(0, 0), ask_quorum, update_refused),
+)

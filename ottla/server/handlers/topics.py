@@ -10,8 +10,6 @@ throttled.
 
 from __future__ import annotations
 
-from ottla.cluster.controller import topics as controller_topics
-from ottla.cluster.controller.partition_growth import create_partitions as grow
 from ottla.server.context import Context
 from ottla.server.handlers.changes import change
 from ottla.server.parking import Pending
@@ -29,23 +27,15 @@ from ottla.wire.primitives import ZERO_UUID
 
 
 def create_topics(context: Context, request: CreateTopicsRequest) -> Pending:
-    return change(
-        context,
-        lambda controller: controller_topics.create_topics(controller, request),
-        timeout_ms=request.timeout_ms,
-    )
+    return change(context, request, timeout_ms=request.timeout_ms)
 
 
 def delete_topics(context: Context, request: DeleteTopicsRequest) -> Pending:
-    return change(
-        context,
-        lambda controller: controller_topics.delete_topics(controller, request, context.version),
-        timeout_ms=request.timeout_ms,
-    )
+    return change(context, request, timeout_ms=request.timeout_ms)
 
 
 def create_partitions(context: Context, request: CreatePartitionsRequest) -> Pending:
-    return change(context, lambda controller: grow(controller, request), timeout_ms=request.timeout_ms)
+    return change(context, request, timeout_ms=request.timeout_ms)
 
 
 def create_refused(request: CreateTopicsRequest, error: KafkaError) -> CreateTopicsResponse:

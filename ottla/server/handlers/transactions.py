@@ -1,7 +1,7 @@
 """ListTransactions and DescribeTransactions (KIP-664): there are no transactions here, so there is nothing to tell.
 
 Filters are looked at all the same: states that do not exist are named in the answer, and a pattern that is none is
-refused. A transactional id is not found; its producer id, epoch and times are -1, since 0 would be a producer.
+refused. A transactional id is not found; its producer id, epoch and times are 0 then, as in Kafka.
 ListTransactions versions: 1 filters by duration (KIP-994), 2 by a pattern (KIP-1152).
 """
 
@@ -34,7 +34,7 @@ STATES = frozenset(
 )
 # Compiling takes longer than linear time in the length.
 PATTERN_LENGTH_MAX = 1_000
-UNKNOWN = -1
+UNKNOWN = 0
 
 
 def list_transactions(context: Context, request: ListTransactionsRequest) -> ListTransactionsResponse:

@@ -20,6 +20,7 @@ def ask(world: World, version: int, *, listener: str = "PLAINTEXT", **fields: ob
 @pytest.mark.parametrize("version", range(6))
 def test_every_version_tells_the_routes(world: World, version: int) -> None:
     told = {each.api_key: (each.min_version, each.max_version) for each in ask(world, version).api_keys}
+    assert list(told) == sorted(told)
     assert told == {route.key: tuple(route.advertised or route.versions) for route in ROUTES if route.is_told}
     # As in Kafka where nothing receives what clients measure: those that are told of it send it, and say so (KIP-714).
     assert ApiKey.GET_TELEMETRY_SUBSCRIPTIONS not in told
@@ -44,7 +45,7 @@ def test_software_has_to_have_a_name_from_version_3_on(world: World, field: str,
 
 def test_features_with_a_level_0_are_told_from_version_4_on(world: World) -> None:
     assert [each.name for each in ask(world, 3).supported_features] == ["metadata.version"]
-    all_features = ["metadata.version", "kraft.version", "transaction.version"]
+    all_features = ["metadata.version", "kraft.version", "group.version", "transaction.version"]
     assert [each.name for each in ask(world, 4).supported_features] == all_features
 
 
@@ -53,6 +54,7 @@ def test_finalized_features_are_those_of_the_image_and_of_the_quorum(world: Worl
     assert {each.name: each.max_version_level for each in response.finalized_features} == {
         "metadata.version": 30,
         "kraft.version": 1,
+        "group.version": 1,
     }
     assert response.finalized_features_epoch == world.broker.image.offset
 

@@ -9,6 +9,7 @@ import pytest
 from ottla.server.handlers.authorized_operations import GROUP_OPERATIONS
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
+from ottla.wire.stored.metadata_records import FeatureLevelRecord
 from tests.server.handler_world import World
 from tests.server.handlers.group_world import GroupWorld
 
@@ -46,6 +47,12 @@ def test_a_group_is_described(groups: GroupWorld) -> None:
     assert (missing.group_id, missing.error_code) == ("nobody", ErrorCode.GROUP_ID_NOT_FOUND)
 
 
+def test_a_group_without_a_name_is_none(groups: GroupWorld) -> None:
+    request = ConsumerGroupDescribeRequest(group_ids=["", "nobody"], include_authorized_operations=True)
+    told = {one.group_id: one.error_code for one in groups.world.ask(request).groups}
+    assert told == {"": ErrorCode.INVALID_GROUP_ID, "nobody": ErrorCode.GROUP_ID_NOT_FOUND}
+
+
 def test_what_cannot_be_is_refused(groups: GroupWorld) -> None:
     told = join(groups, group_id="")
     assert told.error_code == ErrorCode.INVALID_REQUEST
@@ -58,3 +65,22 @@ def test_without_its_topic_there_is_no_coordinator(world: World, version: int) -
     assert world.ask(request, version).error_code == ErrorCode.NOT_COORDINATOR
     described = ConsumerGroupDescribeRequest(group_ids=["g"], include_authorized_operations=False)
     assert world.ask(described, version).groups[0].error_code == ErrorCode.NOT_COORDINATOR
+
+
+def refusals(world: World) -> tuple[int, int]:
+    request = ConsumerGroupHeartbeatRequest(group_id="g", member_id=MEMBER_ID, member_epoch=1)
+    described = ConsumerGroupDescribeRequest(group_ids=["g"], include_authorized_operations=False)
+    return world.ask(request).error_code, world.ask(described).groups[0].error_code
+
+
+def test_a_cluster_at_group_version_0_has_no_such_groups(groups: GroupWorld) -> None:
+    epoch = join(groups).member_epoch
+    groups.world.replay(FeatureLevelRecord(name="group.version", feature_level=0))
+    assert refusals(groups.world) == (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_VERSION)
+    groups.world.replay(FeatureLevelRecord(name="group.version", feature_level=1))
+    assert heartbeat(groups, epoch).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("world", [{"group.coordinator.rebalance.protocols": "classic"}], indirect=True)
+def test_a_broker_that_is_told_not_to_has_no_such_groups(world: World) -> None:
+    assert refusals(world) == (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_VERSION)

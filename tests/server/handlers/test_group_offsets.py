@@ -87,6 +87,30 @@ def test_of_several_topics_each_has_its_answer_in_its_place(groups: GroupWorld) 
     assert told == [("gone", unknown), ("orders", 0), ("gone too", unknown)]
 
 
+@pytest.mark.parametrize("version", [9, 10])
+def test_partitions_that_do_not_exist_are_not_committed(groups: GroupWorld, version: int) -> None:
+    """As Kafka: its Java admin is told UNKNOWN_TOPIC_OR_PARTITION, its consumer tries again."""
+    Topic, Partition = OffsetCommitRequest.OffsetCommitRequestTopic, OffsetCommitRequest.OffsetCommitRequestPartition
+
+    def topic(*numbers: int) -> OffsetCommitRequest.OffsetCommitRequestTopic:
+        asked = [Partition(partition_index=one, committed_offset=1, committed_metadata=None) for one in numbers]
+        return Topic(name="orders", topic_id=groups.orders_id, partitions=asked)
+
+    def commit(*topics: OffsetCommitRequest.OffsetCommitRequestTopic) -> list[dict[int, int]]:
+        told = groups.world.ask(OffsetCommitRequest(group_id="g", member_id="", topics=list(topics)), version)
+        return [{one.partition_index: one.error_code for one in topic.partitions} for topic in told.topics]
+
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert commit(topic(9, 1, -1), topic(2), topic(), topic(0)) == [
+        {9: unknown, -1: unknown, 1: 0},
+        {2: unknown},
+        {0: 0},
+    ]
+    assert commit(topic(7)) == [{7: unknown}]
+    (stored,) = topics_of(fetch(groups, 9, asks_for_all=True), 9)
+    assert sorted(one.partition_index for one in stored.partitions) == [0, 1]
+
+
 def test_a_commit_that_is_refused_is_refused_for_each_partition(groups: GroupWorld) -> None:
     groups.stable_member()
     (topic,) = groups.commit(7, member_id="stranger", generation_id_or_member_epoch=1).topics
@@ -143,6 +167,15 @@ def test_offsets_are_deleted(groups: GroupWorld) -> None:
         "gone": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
     assert topics_of(fetch(groups, 9), 9)[0].partitions[0].committed_offset == -1
+
+
+def test_partitions_that_do_not_exist_have_nothing_to_delete(groups: GroupWorld) -> None:
+    groups.commit(7)
+    partitions = [OffsetDeleteRequest.OffsetDeleteRequestPartition(partition_index=one) for one in (5, 0, 6)]
+    topic = OffsetDeleteRequest.OffsetDeleteRequestTopic(name="orders", partitions=partitions)
+    (told,) = groups.world.ask(OffsetDeleteRequest(group_id="g", topics=[topic])).topics
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert {one.partition_index: one.error_code for one in told.partitions} == {5: unknown, 6: unknown, 0: 0}
 
 
 def test_what_cannot_be_deleted_is_said(groups: GroupWorld) -> None:

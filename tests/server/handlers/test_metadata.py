@@ -64,6 +64,12 @@ def test_a_topic_that_is_named_twice_is_told_once(world: World) -> None:
     assert names(ask(world, ["a", "a"])) == ["a"]
 
 
+def test_topics_come_as_they_were_asked_for_and_unknown_names_behind_them(world: World) -> None:
+    world.topic("a")
+    world.topic("b")
+    assert names(ask(world, ["x", "b", "y", "a"], create=False)) == ["b", "a", "x", "y"]
+
+
 def test_brokers_are_told_with_the_endpoint_of_the_listener_and_their_rack(world: World) -> None:
     world.register(2, rack="north")
     world.register(3, listeners=["PLAINTEXT"])
@@ -91,7 +97,7 @@ def test_any_live_broker_is_named_as_controller(world: World) -> None:
 def test_topics_are_found_by_id_from_version_12_on(world: World) -> None:
     topic_id = world.topic("a")
     by_id = MetadataRequest(topics=[Topic(topic_id=topic_id, name=None), Topic(topic_id=UNKNOWN_ID, name=None)])
-    known, unknown = world.ask(by_id, 12).topics
+    unknown, known = world.ask(by_id, 12).topics
     assert (known.name, known.topic_id, known.error_code) == ("a", topic_id, ErrorCode.NONE)
     assert (unknown.name, unknown.topic_id, unknown.error_code) == (None, UNKNOWN_ID, ErrorCode.UNKNOWN_TOPIC_ID)
 
@@ -238,7 +244,7 @@ def test_topics_that_the_controller_refuses_as_a_whole_stay_unknown(
     def refuse(*arguments: object, **more: object) -> None:
         raise KafkaError(ErrorCode.NOT_CONTROLLER, "the controller is elsewhere")
 
-    monkeypatch.setattr(world.broker, "change", refuse)
+    monkeypatch.setattr(world.broker, "ask_controller", refuse)
     assert errors(ask(world, ["new"])) == {"new": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
