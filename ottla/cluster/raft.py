@@ -107,6 +107,12 @@ class Raft:
         return self._state.high_watermark
 
     @property
+    def leaders_high_watermark(self) -> int | None:
+        """What the leader that this node fetches from called committed when it last answered."""
+        role = self._state.role
+        return role.leader_high_watermark if isinstance(role, Follower) and role.has_fetched else None
+
+    @property
     def end(self) -> OffsetAndEpoch:
         return self._state.end
 

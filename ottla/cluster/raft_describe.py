@@ -71,13 +71,14 @@ def _nodes(state: RaftState) -> list[DescribeQuorumResponse.Node]:
 
 
 def _partition(index: int, error: ErrorCode) -> DescribeQuorumResponse.PartitionData:
+    """Nothing but an error says zeros, and no error says an empty text: both as in Kafka."""
     return DescribeQuorumResponse.PartitionData(
         partition_index=index,
         error_code=error,
-        error_message=None if error is ErrorCode.NONE else error.text,
-        leader_id=_UNKNOWN,
-        leader_epoch=_UNKNOWN,
-        high_watermark=_UNKNOWN,
+        error_message="" if error is ErrorCode.NONE else error.text,
+        leader_id=0,
+        leader_epoch=0,
+        high_watermark=0,
         current_voters=[],
         observers=[],
     )

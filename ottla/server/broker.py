@@ -63,11 +63,11 @@ class Broker:
         self.cluster_id = cluster_id
         self.directories = directories
         self.image: MetadataImage = EMPTY
-        self.serving = {int(route.key): Serving(route) for route in routes}
-        self.controller_serving = {
-            **{key: serving for key, serving in self.serving.items() if CONTROLLER in serving.request.served_on},
-            **{int(route.key): Serving(route) for route in controller_routes},
-        }
+        self.serving: dict[int, Serving] = {}
+        self.controller_serving: dict[int, Serving] = {}
+        self.add_routes(routes, controller_routes)
+        # Called once, when something is asked for that is not served yet: by a node that loads most routes later.
+        self.rest: Callable[[], None] | None = None
         # Set by the node, which makes them and this.
         self.channel: ControllerChannel
         self.quorum: Quorum
@@ -95,6 +95,20 @@ class Broker:
         self._unwritable: set[Partition] = set()
         self._after_pass: list[Callable[[], None]] = []
         self._answered: dict[Connection, None] = {}
+
+    def add_routes(self, routes: Iterable[Route], controller_routes: Iterable[Route] = ()) -> None:
+        """Serve these from now on, on connections that are there as well."""
+        self.serving.update({int(route.key): Serving(route) for route in routes})
+        self.controller_serving.update(
+            {key: serving for key, serving in self.serving.items() if CONTROLLER in serving.request.served_on}
+        )
+        self.controller_serving.update({int(route.key): Serving(route) for route in controller_routes})
+
+    def load_rest(self) -> None:
+        """Serve all that there is, if that is not so yet."""
+        rest, self.rest = self.rest, None
+        if rest is not None:
+            rest()
 
     def serving_on(self, listener_name: str) -> dict[int, Serving]:
         """What is served on a listener, by API key."""

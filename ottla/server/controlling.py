@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ottla.cluster.bootstrap import activation_records
@@ -94,9 +95,9 @@ class Controller:
         now_ms = self._now_ms()
         image = self._quorum.image
         self._epoch = epoch
-        self.state = ControllerState(
-            self._settings, image, now_ms=now_ms, kraft_version=self._quorum.raft.kraft_version
-        )
+        raft = self._quorum.raft
+        settings = replace(self._settings, quorum_node_ids=tuple(raft.voters.ids))
+        self.state = ControllerState(settings, image, now_ms=now_ms, kraft_version=raft.kraft_version)
         records = activation_records(
             self._bootstrap,
             metadata_version=image.metadata_version,

@@ -47,6 +47,9 @@ def handle(broker: Broker, connection: Connection, frame: Frame, now_ms: int) ->
     key, version, correlation_id, _ = _HEADER.unpack_from(data, start)
     serving = connection.serving.get(key)
     if serving is None:
+        broker.load_rest()
+        serving = connection.serving.get(key)
+    if serving is None:
         raise CloseConnection(f"API key {key}, which is not served here")
     broker.metrics.requests[key] += 1
     if not serving.low <= version <= serving.high:

@@ -22,7 +22,7 @@ from ottla.wire.messages.headers import (
     request_header_version,
     response_header_version,
 )
-from ottla.wire.schema import Request, Response
+from ottla.wire.schema import Request
 from ottla.wire.stored.principals import DefaultPrincipalData
 
 if TYPE_CHECKING:
@@ -85,8 +85,9 @@ def enclosed(envelope: EnvelopeRequest) -> Enclosed:
     return Enclosed(request, version, header.correlation_id)
 
 
-def reply(inside: Enclosed, response: Response) -> EnvelopeResponse:
+def reply(inside: Enclosed, response: Any) -> EnvelopeResponse:
     """The Envelope that carries an answer back."""
     header = ResponseHeader(correlation_id=inside.correlation_id)
-    pieces = header.pieces(response_header_version(type(response), inside.version))
+    kind = response_type(ApiKey(inside.request.api_key))
+    pieces = header.pieces(response_header_version(kind, inside.version))
     return EnvelopeResponse(response_data=b"".join([*pieces, *response.pieces(inside.version)]))

@@ -44,11 +44,11 @@ def format_metadata(
     directory_id: bytes,
     endpoints: Sequence[Endpoint],
     now_ms: int,
-    is_static: bool = False,
+    is_quorum_elsewhere: bool = False,
 ) -> None:
     """Write what is missing of a standalone node's files. The last of them is the one that says it is done.
 
-    `is_static` says that the configuration names the voters: then no snapshot does, and kraft.version stays 0.
+    `is_quorum_elsewhere` says that the voters are known by other means: then no snapshot names this node as one.
     """
     bootstrap = bootstrap_checkpoint(feature_records(features), timestamp=now_ms)
     for directory in {**dict.fromkeys(directories), metadata_directory: None}:
@@ -60,7 +60,7 @@ def format_metadata(
         return
     disk.make_directory(partition)
     disk.sync_directory(metadata_directory)
-    if is_static:
+    if is_quorum_elsewhere:
         return
     snapshot = standalone_snapshot(node_id=node_id, directory_id=directory_id, endpoints=endpoints, timestamp=now_ms)
     disk.replace(os.path.join(partition, BOOTSTRAP_SNAPSHOT.file_name), snapshot)

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
@@ -35,36 +35,32 @@ from ottla.cluster.features import (
     VersionRange,
     found_ranges,
 )
-from ottla.cluster.image import Change, ConfigType, MetadataImage
-from ottla.cluster.raft_config import RaftConfig
-from ottla.cluster.voters import Endpoint as VoterEndpoint
-from ottla.cluster.voters import VoterSet
+from ottla.cluster.image import ConfigType, MetadataImage
 from ottla.config.broker import BrokerConfig
 from ottla.config.listeners import Listener as ListenerConfig
 from ottla.config.listeners import SecurityProtocol
-from ottla.config.quorum_addresses import voters as voters_of
 from ottla.config.topic import log_config
 from ottla.server.broker import Broker
+from ottla.server.catching_up import CatchingUp
 from ottla.server.cleaning import Cleaner
 from ottla.server.config_rules import Rules
 from ottla.server.controller_channel import ControllerChannel
 from ottla.server.controller_duties import ControllerDuties
 from ottla.server.controlling import Controller
-from ottla.server.coordinating import GroupCoordinator
 from ottla.server.descriptors import open_segments_max, raise_limit
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
-from ottla.server.formatting import bootstrap_records, format_metadata, found_cluster_id
-from ottla.server.handlers import CONTROLLER_ROUTES, ROUTES
+from ottla.server.formatting import bootstrap_records, found_cluster_id
+from ottla.server.handlers import metadata
+from ottla.server.later import load_slowly
 from ottla.server.listener import Listener, listen
 from ottla.server.load_report import LoadReport
-from ottla.server.metadata_store import MetadataStore
 from ottla.server.producer_ids import ProducerIds
-from ottla.server.quorum import Quorum
+from ottla.server.quorum_opening import open_quorum, open_store
 from ottla.server.random_ids import random_id
 from ottla.server.registration import Registration
 from ottla.server.replicas import Replicas
-from ottla.server.snapshotting import Snapshots, latest_image
+from ottla.server.snapshotting import Snapshots
 from ottla.server.steady_clock import steady_clock
 from ottla.server.upkeep import Upkeep
 from ottla.storage.directory_identity import Identity, LogDirectoryError
@@ -74,6 +70,9 @@ from ottla.storage.log_directories import LogDirectories
 from ottla.storage.log_directory import LogDirectory
 from ottla.wire.errors import KafkaError
 from ottla.wire.primitives import uuid_text
+
+if TYPE_CHECKING:
+    from ottla.server.coordinating import GroupCoordinator
 
 log = logging.getLogger(__name__)
 
@@ -246,12 +245,16 @@ class _Running:
         # What this node is known to support: what it serves, and what it finds (see _keep_features).
         self._features = dict(FEATURES)
         self._directory_ids = [one.meta.directory_id or b"" for one in directories.directories]
-        steady_now_ms = steady_clock()
-        self.quorum = self._open_quorum(home, steady_now_ms)
+        self._has_started = False
+        steady_now_ms = self._steady_now_ms = steady_clock()
+        directory_id, endpoints = home.meta.directory_id or b"", node.controller_endpoints()
+        self.store = open_store(disk, config, FEATURES, directory_id, endpoints, now_ms())
+        self.quorum = open_quorum(self.store, config, node.cluster_id, directory_id, endpoints, steady_now_ms)
         self.controller = Controller(
             self.quorum, self._settings(), bootstrap_records(disk, config.metadata_directory), steady_now_ms
         )
-        self.broker = Broker(config, node.cluster_id, directories, ROUTES, nursery, CONTROLLER_ROUTES)
+        self.broker = Broker(config, node.cluster_id, directories, metadata.ROUTES, nursery)
+        self.broker.rest = self._load_rest
         self.channel = ControllerChannel(config.node_id, self.quorum, self.controller, steady_now_ms)
         self.channel.settled = self.broker.end_pass
         self.broker.channel = self.channel
@@ -262,13 +265,12 @@ class _Running:
         self.replicas = Replicas(self.broker, config.node_id, directories, self._log_config, moves, self._assignments)
         self.registration = Registration(config, node.cluster_id, self.channel, self.quorum, self._features)
         self.broker.producer_ids = ProducerIds(self.channel, config.node_id, lambda: self.registration.broker_epoch)
-        self._caught_up = _CaughtUp(self.quorum)
+        self._caught_up = CatchingUp(self.quorum)
         self._snapshots = Snapshots(self.quorum, self.store, config, now_ms)
         self.cleaner = Cleaner(lambda: self.broker.config, directories, now_ms)
-        self.broker.groups = GroupCoordinator(self.broker, steady_now_ms)
+        self._groups: GroupCoordinator | None = None
         followers = (
             self.replicas,
-            self.broker.groups,
             self.controller,
             self._caught_up,
             self._snapshots,
@@ -276,42 +278,6 @@ class _Running:
         )
         for follower in followers:
             self.quorum.follow(follower)
-
-    def _open_quorum(self, home: LogDirectory, steady_now_ms: Callable[[], int]) -> Quorum:
-        """The metadata log, made if it is not there."""
-        node, config, disk = self._node, self._config, self._node.disk
-        static_voters = voters_of(config.controller_quorum_voters)
-        format_metadata(
-            disk,
-            config.log_directories,
-            config.metadata_directory,
-            FEATURES,
-            node_id=config.node_id,
-            directory_id=home.meta.directory_id or b"",
-            endpoints=node.controller_endpoints(),
-            now_ms=now_ms(),
-            is_static=bool(static_voters),
-        )
-        self.store = MetadataStore(
-            disk,
-            config.metadata_directory,
-            now_ms(),
-            segment_bytes=config.internal_metadata_log_segment_bytes or config.metadata_log_segment_bytes,
-            segment_ms=config.metadata_log_segment_ms,
-        )
-        listener = config.controller_listener_names[0]
-        raft_config = RaftConfig(
-            cluster_id=node.cluster_id,
-            node_id=config.node_id,
-            directory_id=home.meta.directory_id or b"",
-            listener=listener,
-            endpoints={one.listener: VoterEndpoint(one.host, one.port) for one in node.controller_endpoints()},
-            static_voters=VoterSet.static(
-                {one.node_id: VoterEndpoint(one.host, one.port) for one in static_voters.values()}, listener
-            ),
-            append_linger_ms=0,
-        )
-        return Quorum(self.store, raft_config, random.Random(), steady_now_ms, latest_image(self.store))
 
     def _settings(self) -> ControllerSettings:
         config = self._config
@@ -321,7 +287,6 @@ class _Running:
             config_rules=Rules(lambda: self.broker.config),
             random=random.Random(),
             supported_features=self._features,
-            quorum_node_ids=(config.node_id,),
             default_partition_count=config.num_partitions,
             default_replication_factor=config.default_replication_factor,
             min_insync_replicas=config.min_insync_replicas,
@@ -334,15 +299,12 @@ class _Running:
         return log_config(image.config_overrides(ConfigType.TOPIC, topic), self.broker.config)
 
     async def start(self) -> None:
-        voters = self.quorum.raft.voters
-        if voters.ids != [self._config.node_id]:
-            # It would wait for ever: nobody here speaks to other voters yet.
-            reason = f"the voters of the metadata log are {voters.ids or 'nobody'}, not this node alone"
-            raise StartError(f"{self.store.directory}: {reason}; only a quorum of one is served yet")
         self._open_status()
         self._nursery.start_soon(self.quorum.run)
         self._nursery.start_soon(self.channel.run)
+        self._nursery.start_soon(self.broker.deadlines.run)
         self.quorum.start()
+        self._listen(are_controllers=True)
         await self._caught_up.event.wait()
         image = self.quorum.image
         self._keep_features(image)
@@ -355,7 +317,6 @@ class _Running:
         for warning in warnings:
             log.warning("%s", warning)
         self.replicas.start(image)
-        self.broker.groups.start(image)
         await self.registration.register_controller(self._node.controller_listeners())
         await self.registration.register(
             self._node.advertised(), self._directory_ids, self._directories.last_broker_epoch
@@ -365,9 +326,7 @@ class _Running:
             self.registration.run,
             ControllerDuties(lambda: self.broker.config, self.channel).run,
             self._snapshots.run,
-            self.broker.deadlines.run,
             self.broker.flusher.run,
-            self.broker.groups.run,
             self._assignments.run,
             self.broker.moves.run,
             self.replicas.making.run,
@@ -375,10 +334,38 @@ class _Running:
             *([self.cleaner.run] if self._config.log_cleaner_enable else []),
         ):
             self._nursery.start_soon(task)
+        self._listen(are_controllers=False)
+
+    def _listen(self, *, are_controllers: bool) -> None:
+        """Serve on the listeners of one kind. Controllers talk to each other before anybody else is served."""
         for bound in self._node.bound:
-            listener = Listener(self.broker, bound.config.name, bound.socket)
-            self._listeners.append(listener)
-            self._nursery.start_soon(listener.serve)
+            if self._config.is_controllers(bound.config.name) == are_controllers:
+                listener = Listener(self.broker, bound.config.name, bound.socket)
+                self._listeners.append(listener)
+                self._nursery.start_soon(listener.serve)
+        self._has_started = True
+        self._start_groups()
+        self._nursery.start_soon(self._load_rest_slowly)
+
+    def _load_rest(self) -> None:
+        """What the first answers do not need: most of the routes, and the groups."""
+        from ottla.server.coordinating import GroupCoordinator
+        from ottla.server.handlers.every_route import CONTROLLER_ROUTES, ROUTES
+
+        self.broker.add_routes(ROUTES, CONTROLLER_ROUTES)
+        self._groups = self.broker.groups = GroupCoordinator(self.broker, self._steady_now_ms)
+        self.quorum.follow(self._groups)
+        self._start_groups()
+
+    async def _load_rest_slowly(self) -> None:
+        await load_slowly()
+        self.broker.load_rest()
+
+    def _start_groups(self) -> None:
+        """As soon as there are both groups and the logs they are kept in."""
+        if self._groups is not None and self._has_started:
+            self._groups.start(self.quorum.image)
+            self._nursery.start_soon(self._groups.run)
 
     def _keep_features(self, image: MetadataImage) -> None:
         """Of a cluster that another release has formatted, take on the features that are not served here."""
@@ -416,7 +403,8 @@ class _Running:
     async def drain(self) -> None:
         """Take no more; answer what has come, and send that, as far as clients read."""
         self.broker.deadlines.end()
-        self.broker.groups.stop()
+        if self._groups is not None:
+            self._groups.stop()
         with trio.move_on_after(DRAIN_SECONDS_MAX) as scope:
             async with trio.open_nursery() as nursery:
                 for listener in self._listeners:
@@ -436,31 +424,6 @@ class _Running:
             log.error("the metadata log cannot be closed: %s", error)
         if not self._directories.close(self.registration.broker_epoch):
             log.warning("this was no clean stop: logs will be recovered at the next start")
-
-
-class _CaughtUp:
-    """Set when this node leads the quorum and the cluster has its features: the image can be trusted then."""
-
-    def __init__(self, quorum: Quorum) -> None:
-        self.event = trio.Event()
-        self._quorum = quorum
-        self._is_active = False
-
-    def committed(self, change: Change) -> None: ...
-
-    def activated(self, epoch: int) -> None:
-        self._is_active = True
-        self._look()
-
-    def deactivated(self) -> None:
-        self._is_active = False
-
-    def reached(self, offset: int) -> None:
-        self._look()
-
-    def _look(self) -> None:
-        if self._is_active and self._quorum.image.metadata_version:
-            self.event.set()
 
 
 async def _tell_when_cancelled(event: trio.Event) -> None:

@@ -1,4 +1,4 @@
-"""What a broker serves: one route per API, declared beside its handler, added up in `handlers/__init__.py`.
+"""What a broker serves: one route per API, declared beside its handler, added up in `handlers/every_route.py`.
 
 ApiVersions, the compatibility table in the docs and the matrix of the tests are computed from the routes.
 """

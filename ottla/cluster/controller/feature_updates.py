@@ -59,7 +59,8 @@ def update_features(
 
 
 def _done(update: Update) -> UpdateFeaturesResponse.UpdatableFeatureResult:
-    return UpdateFeaturesResponse.UpdatableFeatureResult(feature=update.feature, error_message=None)
+    # The text that Kafka has for no error.
+    return UpdateFeaturesResponse.UpdatableFeatureResult(feature=update.feature, error_message="NONE")
 
 
 def _upgrade_type(update: Update, version: int) -> int:
