@@ -11,25 +11,13 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from ottla import __version__
-from ottla.commands import (
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
-    EXIT_OK,
-    EXIT_USAGE,
-    CommandFailed,
-    UsageError,
-    cluster,
-    configs,
-    consume,
-    groups,
-    log,
-    produce,
-    serve,
-    topics,
-)
+from ottla.commands import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, CommandFailed, UsageError
 
+# Each is a module of `commands`, which adds the parser of the command that it is named after.
+MODULES = ("serve", "topics", "produce", "consume", "groups", "configs", "cluster", "log")
 TIME_OPTIONS = ("--since", "--until", "--to-time")
 
 Command = Callable[[argparse.Namespace], int]
@@ -38,7 +26,7 @@ Command = Callable[[argparse.Namespace], int]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status of the process."""
     words = sys.argv[1:] if arguments is None else arguments
-    parsed, rest = parser().parse_known_args(joined(words))
+    parsed, rest = parser(words[0] if words else "").parse_known_args(joined(words))
     command: Command = parsed.command
     try:
         if getattr(parsed, "takes_settings", False):
@@ -61,15 +49,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_FAILED
 
 
-def parser() -> argparse.ArgumentParser:
-    """Every command with its arguments and its help."""
+def parser(first_word: str = "") -> argparse.ArgumentParser:
+    """Every command with its arguments and its help; that of the first word alone where it is a command."""
     root = argparse.ArgumentParser(prog="ottla", description="Kafka's little sister: a Kafka broker in Python.")
     root.add_argument("--version", action="version", version=f"ottla {__version__}")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in (first_word,) if first_word in MODULES else MODULES:
+        import_module(f"ottla.commands.{name}").add_parser(commands)
+    if first_word not in MODULES:
+        add_describe_codec(commands)
+    return root
 
-    serve.add_parser(commands)
-    for family in (topics, produce, consume, groups, configs, cluster):
-        family.add_parser(commands)
+
+def add_describe_codec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     codec_parser = commands.add_parser(
         "describe-codec",
         help="print the code that encodes and decodes a message",
@@ -79,9 +71,6 @@ def parser() -> argparse.ArgumentParser:
     codec_parser.add_argument("name", metavar="NAME", help="a message as Kafka names it, such as FetchRequest")
     codec_parser.add_argument("version", metavar="VERSION", type=int, help="a version of it, such as 17")
     codec_parser.set_defaults(command=describe_codec)
-
-    log.add_parser(commands)
-    return root
 
 
 def joined(words: Sequence[str]) -> list[str]:

@@ -38,6 +38,7 @@ from ottla.wire.schema import Request
 if TYPE_CHECKING:
     from ottla.server.connection import Connection
     from ottla.server.coordinating import GroupCoordinator
+    from ottla.server.in_sync_keeping import InSyncKeeping
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,7 @@ class Broker:
         self.producer_ids: ProducerIds
         self.groups: GroupCoordinator
         self.moves: DirectoryMoves
+        self.in_sync: InSyncKeeping
         # What is asked for the handler of a request, by its API and client id, while a test wants things to go wrong.
         self.faults: Callable[[Serving, str | None], Handler] | None = None
         self.metrics = Metrics()
@@ -98,9 +100,10 @@ class Broker:
 
     def add_routes(self, routes: Iterable[Route], controller_routes: Iterable[Route] = ()) -> None:
         """Serve these from now on, on connections that are there as well."""
-        self.serving.update({int(route.key): Serving(route) for route in routes})
+        added = {int(route.key): Serving(route) for route in routes}
+        self.serving.update(added)
         self.controller_serving.update(
-            {key: serving for key, serving in self.serving.items() if CONTROLLER in serving.request.served_on}
+            {key: serving for key, serving in added.items() if CONTROLLER in serving.request.served_on}
         )
         self.controller_serving.update({int(route.key): Serving(route) for route in controller_routes})
 

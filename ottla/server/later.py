@@ -35,11 +35,13 @@ MODULES = (
     "ottla.server.handlers.groups",
     "ottla.server.handlers.every_route",
 )
-# What others get between two of them.
+# Who waited for the node to start is served first; then others get so much time between two modules.
+PATIENCE_SECONDS = 0.05
 PAUSE_SECONDS = 0.001
 
 
 async def load_slowly() -> None:
+    await trio.sleep(PATIENCE_SECONDS)
     for name in MODULES:
         await trio.sleep(PAUSE_SECONDS)
         import_module(name)

@@ -6,9 +6,9 @@
     broker registered                       the cluster counts on it
     listeners serve                         until cancelled
 
-Stopping goes the other way: nobody is accepted any more, what has come is answered and sent, logs are flushed and
-closed, the marker of a clean stop comes last. Only a node that was told to stop stops cleanly; one that failed lets go
-of its files as they are, and recovers at its next start.
+Stopping goes the other way: nobody is accepted any more, what has come is answered and sent, the controller lets the
+broker go, logs are flushed and closed, the marker of a clean stop comes last. Only a node that was told to stop stops
+cleanly; one that failed lets go of its files as they are, and recovers at its next start.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.formatting import bootstrap_records, found_cluster_id
 from ottla.server.handlers import metadata
+from ottla.server.in_sync_keeping import InSyncKeeping
 from ottla.server.later import load_slowly
 from ottla.server.listener import Listener, listen
 from ottla.server.load_report import LoadReport
@@ -59,6 +60,7 @@ from ottla.server.producer_ids import ProducerIds
 from ottla.server.quorum_opening import open_quorum, open_store
 from ottla.server.random_ids import random_id
 from ottla.server.registration import Registration
+from ottla.server.replica_fetching import ReplicaFetching
 from ottla.server.replicas import Replicas
 from ottla.server.snapshotting import Snapshots
 from ottla.server.steady_clock import steady_clock
@@ -84,6 +86,8 @@ FEATURES = {
 }
 # How long a node that stops waits for clients to take their answers.
 DRAIN_SECONDS_MAX = 5.0
+# How long it waits for the controller to let it go; without that it goes as well, and is missed until its session ends.
+LEAVE_SECONDS_MAX = 5.0
 
 
 class StartError(Exception):
@@ -117,12 +121,13 @@ def own_host_name() -> str:
 
 
 class Node:
-    """`ready` is set when clients are served; `addresses` are where."""
+    """`ready` is set when clients are served, `loaded` when it has the rest as well: see `later`."""
 
     def __init__(self, config: BrokerConfig, disk: Disk | None = None) -> None:
         self.config = config
         self.disk: Disk = OsDisk() if disk is None else disk
         self.ready = trio.Event()
+        self.loaded = trio.Event()
         self.stopping = trio.Event()
         self.bound: list[Bound] = []
         self.cluster_id = ""
@@ -262,7 +267,13 @@ class _Running:
         self.quorum.settled = self.broker.end_pass
         self._assignments = DirectoryAssignments(self.channel, config.node_id, lambda: self.registration.broker_epoch)
         moves = self.broker.moves = DirectoryMoves(self.broker, self._assignments)
-        self.replicas = Replicas(self.broker, config.node_id, directories, self._log_config, moves, self._assignments)
+        self.fetching = ReplicaFetching(self.broker, lambda: self.registration.broker_epoch)
+        self.broker.in_sync = InSyncKeeping(
+            self.broker, self.channel, lambda: self.registration.broker_epoch, steady_now_ms
+        )
+        self.replicas = Replicas(
+            self.broker, config.node_id, directories, self._log_config, moves, self._assignments, self.fetching
+        )
         self.registration = Registration(config, node.cluster_id, self.channel, self.quorum, self._features)
         self.broker.producer_ids = ProducerIds(self.channel, config.node_id, lambda: self.registration.broker_epoch)
         self._caught_up = CatchingUp(self.quorum)
@@ -328,6 +339,8 @@ class _Running:
             self._snapshots.run,
             self.broker.flusher.run,
             self._assignments.run,
+            self.broker.in_sync.run,
+            self.fetching.run,
             self.broker.moves.run,
             self.replicas.making.run,
             upkeep.run,
@@ -356,6 +369,7 @@ class _Running:
         self._groups = self.broker.groups = GroupCoordinator(self.broker, self._steady_now_ms)
         self.quorum.follow(self._groups)
         self._start_groups()
+        self._node.loaded.set()
 
     async def _load_rest_slowly(self) -> None:
         await load_slowly()
@@ -412,6 +426,9 @@ class _Running:
         if scope.cancelled_caught:
             count = sum(len(listener.connections) for listener in self._listeners)
             log.warning("%d connections are cut off: they did not take their answers in time", count)
+        if self._config.controlled_shutdown_enable:
+            with trio.move_on_after(LEAVE_SECONDS_MAX):
+                await self.registration.leave()
 
     def stop(self, *, is_clean: bool) -> None:
         """Every task has ended: nobody touches a log any more."""
@@ -440,10 +457,12 @@ def _is_cancellation(error: BaseException) -> bool:
     return isinstance(error, trio.Cancelled)
 
 
-async def serve(config: BrokerConfig, started: Callable[[Node], None]) -> None:
-    """Run a node; `started` is called when clients are served."""
+async def serve(config: BrokerConfig, started: Callable[[Node], None], loaded: Callable[[], None]) -> None:
+    """Run a node; `started` is called when clients are served, `loaded` when nothing is left to be imported."""
     node = Node(config)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(node.run)
         await node.ready.wait()
         started(node)
+        await node.loaded.wait()
+        loaded()

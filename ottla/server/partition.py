@@ -1,15 +1,17 @@
 """A partition as its leader here knows it: the log, how far readers may see, and who waits for more.
 
 State changes only between awaits. `stage` and `commit` are the two halves of an append, so that all requests of a pass
-share one write. As long as the leader is the only replica, what is committed is readable, or flushed where
-`flush.messages` is 1; followers will change that, and only `update_high_watermark` with it.
+share one write. Where the leader is the only replica, what is written is readable, or flushed where `flush.messages` is
+1; where it has followers, what those have who are in sync: `in_sync` knows them, and `following` keeps up with them.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from ottla.cluster.in_sync_replicas import InSyncReplicas
 from ottla.server.metrics import TopicTraffic
 from ottla.storage.files import Buffer
 from ottla.storage.log import Appended, Log
@@ -29,10 +31,14 @@ class Watcher(Protocol):
 
 class Partition:
     __slots__ = (
+        "_appended_watchers",
+        "_commit_waiters",
         "_flush_waiters",
         "_unseen_bytes",
         "_watchers",
         "commit_error",
+        "committed_end",
+        "in_sync",
         "index",
         "leader_epoch",
         "log",
@@ -55,6 +61,11 @@ class Partition:
         self._unseen_bytes = 0
         self._watchers: dict[Watcher, None] = {}
         self._flush_waiters: list[tuple[int, Callable[[KafkaError | None], None]]] = []
+        # The other replicas, and up to where they have what is here; None where there are none.
+        self.in_sync: InSyncReplicas | None = None
+        self.committed_end: Callable[[Partition], int] | None = None
+        self._appended_watchers: dict[Watcher, None] = {}
+        self._commit_waiters: deque[tuple[int, Callable[[KafkaError | None], None]]] = deque()
 
     def __repr__(self) -> str:
         return f"{self.topic}-{self.index}"
@@ -96,6 +107,8 @@ class Partition:
             return
         self.traffic.bytes_in += added_bytes
         self.update_high_watermark(added_bytes)
+        if self._appended_watchers:
+            _tell_moved(self._appended_watchers, self, added_bytes)
 
     def update_high_watermark(self, added_bytes: int) -> None:
         """Let readers see what they may see by now; `added_bytes` have been written since the last time."""
@@ -103,33 +116,52 @@ class Partition:
         self._unseen_bytes += added_bytes
         # Who asks for every record to be on the disk before it counts must not see one that a power cut takes back.
         end_offset = log.end_offset if log.config.flush_messages > 1 else log.recovery_point
+        if self.committed_end is not None:
+            end_offset = min(end_offset, self.committed_end(self))
         if log.high_watermark >= end_offset:
             return
         log.advance_high_watermark(end_offset)
         added_bytes, self._unseen_bytes = self._unseen_bytes, 0
+        while self._commit_waiters and self._commit_waiters[0][0] <= end_offset:
+            self._commit_waiters.popleft()[1](None)
         if self._watchers:
-            for watcher in list(self._watchers):
-                if watcher.moved(self, added_bytes):
-                    self._watchers.pop(watcher, None)
+            _tell_moved(self._watchers, self, added_bytes)
 
     def resigned(self) -> None:
         """The partition is not led here any more: whoever waits is told, and finds out the rest."""
         self.dismiss_watchers()
+        gone = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self} is not led here any more")
         if self._flush_waiters:
-            self.flushed(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self} is not led here any more"))
+            self.flushed(gone)
+        waiters, self._commit_waiters = self._commit_waiters, deque()
+        for _, tell in waiters:
+            tell(gone)
 
     # Waiting
 
     def watch(self, watcher: Watcher) -> None:
         self._watchers[watcher] = None
 
+    def watch_appends(self, watcher: Watcher) -> None:
+        """The same for a follower, who is told of everything that is written."""
+        self._appended_watchers[watcher] = None
+
     def forget(self, watcher: Watcher) -> None:
         self._watchers.pop(watcher, None)
+        self._appended_watchers.pop(watcher, None)
 
     def dismiss_watchers(self) -> None:
-        watchers, self._watchers = self._watchers, {}
+        watchers = [*self._watchers, *self._appended_watchers]
+        self._watchers, self._appended_watchers = {}, {}
         for watcher in watchers:
             watcher.gone()
+
+    def when_committed(self, end_offset: int, tell: Callable[[KafkaError | None], None]) -> None:
+        """Call back when all who are in sync have everything before this offset, or nobody can say any more."""
+        if end_offset <= self.log.high_watermark:
+            tell(None)
+        else:
+            self._commit_waiters.append((end_offset, tell))
 
     @property
     def must_flush_first(self) -> bool:
@@ -159,3 +191,9 @@ class Partition:
     @property
     def awaits_flush(self) -> bool:
         return bool(self._flush_waiters)
+
+
+def _tell_moved(watchers: dict[Watcher, None], partition: Partition, added_bytes: int) -> None:
+    for watcher in list(watchers):
+        if watcher.moved(partition, added_bytes):
+            watchers.pop(watcher, None)

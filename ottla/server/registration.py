@@ -2,7 +2,8 @@
 
 It is Kafka's protocol, be the controller in this process or elsewhere: a registration, an epoch, heartbeats, and
 records in the metadata log that say so. An earlier life of this node that the cluster still counts on keeps the new one
-waiting until its session ends, unless the controller is here: it knows that the log directories have been let go.
+waiting until its session ends, unless the controller is here: it knows that the log directories have been let go. A
+node that stops cleanly asks to be let go first (controlled shutdown).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ottla.wire.messages.controller import (
 log = logging.getLogger(__name__)
 
 NO_EPOCH = -1
+NO_OFFSET = -1
 # How long to wait before the next attempt to be registered, or to be counted on.
 RETRY_SECONDS = 0.1
 
@@ -48,6 +50,7 @@ class Registration:
         self._quorum = quorum
         self._features = features
         self.broker_epoch = NO_EPOCH
+        self._is_leaving = False
 
     async def register(
         self, listeners: tuple[Listener, ...], directory_ids: list[bytes], last_epoch: int | None
@@ -125,13 +128,26 @@ class Registration:
                 # No space for a record, or no controller for a moment: a beat that is missed is not the end.
                 log.warning("the controller did not take a heartbeat: %s", error.message)
 
+    async def leave(self) -> None:
+        """Ask to be let go, until the controller says so: nothing is led here then, and the cluster does not count on
+        this broker. Whoever comes next under this id, Apache Kafka too, need not wait for a session to end."""
+        self._is_leaving = True
+        seen_offset = NO_OFFSET
+        try:
+            while not (await self.beat()).should_shut_down:
+                if self._quorum.image.offset == seen_offset:
+                    await trio.sleep(RETRY_SECONDS)
+                seen_offset = self._quorum.image.offset
+        except KafkaError as error:
+            log.warning("the controller did not let this broker go: %s", error.message)
+
     async def beat(self) -> BrokerHeartbeatResponse:
         request = BrokerHeartbeatRequest(
             broker_id=self._config.node_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self._quorum.image.offset,
             want_fence=False,
-            want_shut_down=False,
+            want_shut_down=self._is_leaving,
         )
         timeout_ms = self._config.broker_heartbeat_interval_ms
         response: BrokerHeartbeatResponse = await self._channel.request(request, timeout_ms=timeout_ms)

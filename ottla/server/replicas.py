@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Iterable
 
 from ottla.cluster.features import DIRECTORY_ASSIGNMENT_SINCE
-from ottla.cluster.image import ALL_BROKERS, Change, ConfigType, MetadataImage, Topic
+from ottla.cluster.image import ALL_BROKERS, NO_LEADER, Change, ConfigType, MetadataImage, Topic
 from ottla.cluster.image import Partition as PlacedPartition
 from ottla.cluster.image.directory_ids import is_reserved
 from ottla.config.dynamic import surviving
@@ -23,6 +23,7 @@ from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.partition import Partition
 from ottla.server.random_ids import random_id
+from ottla.server.replica_fetching import FollowingReplica, ReplicaFetching
 from ottla.server.replica_making import ReplicaMaking
 from ottla.storage import future_logs
 from ottla.storage.log import Log
@@ -50,6 +51,7 @@ class Replicas:
         config_of: ConfigOf,
         moves: DirectoryMoves,
         assignments: DirectoryAssignments,
+        fetching: ReplicaFetching,
     ) -> None:
         self._broker = broker
         self._node_id = node_id
@@ -57,6 +59,7 @@ class Replicas:
         self._config_of = config_of
         self._moves = moves
         self._assignments = assignments
+        self._fetching = fetching
         self.making = ReplicaMaking(directories, self._wanted_in, self._make_prepared)
         self._static_config = broker.config
         self._is_started = False
@@ -107,7 +110,7 @@ class Replicas:
         """For a replica that was to be made later. LookupError: it is not wanted any more, or is here."""
         topic = self._broker.image.topics.by_id[topic_id]
         wanted = topic.partitions[key[1]]
-        if wanted.leader != self._node_id or self._directories.directory_of(key) is not None:
+        if self._node_id not in wanted.replicas or self._directories.directory_of(key) is not None:
             self._follow(self._broker.image, topic, key[1], is_new=True)
             raise LookupError(key)
         return self._wanted_directory(key, wanted)
@@ -131,11 +134,13 @@ class Replicas:
         if wanted is None or self._node_id not in wanted.replicas:
             self._remove([(topic, index)])
             return
-        if wanted.leader != self._node_id:
-            self._moves.pause((topic.name, index))
-            self._broker.resign(topic.name, topic.id, index)
-            return
         key = (topic.name, index)
+        is_led = wanted.leader == self._node_id
+        if is_led:
+            self._fetching.stop(key)
+        else:
+            self._moves.pause(key)
+            self._broker.resign(topic.name, topic.id, index)
         try:
             self._finish_interrupted_move(key, topic, wanted)
             found = self._directories.create(
@@ -148,9 +153,15 @@ class Replicas:
                 is_prepared=prepared_in is not None,
             )
         except KafkaError as error:
-            log.error("%s-%d cannot be led here: %s", topic.name, index, error.message)
+            log.error("%s-%d cannot be kept here: %s", topic.name, index, error.message)
             return
-        self._lead(topic, index, found, wanted.leader_epoch)
+        if is_led:
+            self._lead(topic, index, found, wanted)
+        elif wanted.leader == NO_LEADER:
+            self._fetching.stop(key)
+        else:
+            replica = FollowingReplica(topic.name, topic.id, index, found, wanted.leader, wanted.leader_epoch)
+            self._fetching.follow(replica)
         if image.metadata_version >= DIRECTORY_ASSIGNMENT_SINCE:
             self._tell_directory(key, topic, wanted)
 
@@ -178,12 +189,16 @@ class Replicas:
         if directory_id is not None and directory_id != wanted.directory(self._node_id):
             self._assignments.soon(topic.id, key[1], directory_id)
 
-    def _lead(self, topic: Topic, index: int, found: Log, leader_epoch: int) -> None:
+    def _lead(self, topic: Topic, index: int, found: Log, wanted: PlacedPartition) -> None:
         known = self._broker.led(topic.id, index)
         if known is not None:
-            known.lead_in(leader_epoch)
+            if known.leader_epoch != wanted.leader_epoch:
+                known.lead_in(wanted.leader_epoch)
+                self._broker.in_sync.lead(known, wanted)
+            self._broker.in_sync.changed(known, wanted)
             return
-        partition = Partition(topic.name, topic.id, index, found, leader_epoch)
+        partition = Partition(topic.name, topic.id, index, found, wanted.leader_epoch)
+        self._broker.in_sync.lead(partition, wanted)
         partition.update_high_watermark(0)
         self._broker.lead(partition)
         self._moves.resume(partition)
@@ -192,6 +207,7 @@ class Replicas:
         unique_ids: dict[TopicPartition, str] = {}
         for topic, index in replicas:
             key = (topic.name, index)
+            self._fetching.stop(key)
             self._moves.forget(key)
             self._broker.resign(topic.name, topic.id, index)
             directory = self._directories.directory_of(key)

@@ -11,13 +11,19 @@ from __future__ import annotations
 from ottla.storage.log_config import LONG_MAX, LogConfig
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import NO_TIMESTAMP, Codec, RecordBatch, check_boundaries, iter_records, read_batch
-from ottla.wire.records.batch import LOG_APPEND_TIME_FLAG, MAGIC, MAGIC_POSITION
+from ottla.wire.records.batch import BATCH_LENGTH_MIN, LOG_APPEND_TIME_FLAG, MAGIC, MAGIC_POSITION
 
 # Decompressed, a batch may be larger than max.message.bytes, but not without end.
 DECOMPRESSED_BYTES_MAX = 256 << 20
 CODECS = frozenset(Codec)
+# Where a batch, and a message of the formats before it, has its length; and the least that such a message may have.
+LENGTH_POSITION, LEGACY_LENGTH_MIN = 8, 14
 # Behind the magic number of an lz4 frame: version 1 and independent blocks, nothing reserved. Java reads no others.
 LZ4_FLAGS_POSITION, LZ4_FLAGS_MASK, LZ4_FLAGS_READABLE = 4, 0b1110_0011, 0b0110_0000
+
+
+class NotOneBatch(KafkaError):
+    """There is no batch in it that could be looked at, or more than one."""
 
 
 class RecordsRejected(KafkaError):
@@ -32,17 +38,26 @@ def single_batch(records: memoryview, bytes_max: int) -> RecordBatch:
     """The one batch a client may send per partition."""
     try:
         batch = read_batch(records)
-    except KafkaError:
-        if records[MAGIC_POSITION] < MAGIC:
-            raise _invalid(f"message format {records[MAGIC_POSITION]}, only {MAGIC} may be written") from None
-        raise
+    except KafkaError as error:
+        raise _unreadable(records, error) from None
     if batch is None or batch.end != len(records):
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"{len(records)} bytes are not exactly one whole batch")
+        raise NotOneBatch(ErrorCode.INVALID_RECORD, f"{len(records)} bytes are not exactly one whole batch")
     if batch.end > bytes_max:
         reason = f"a batch of {batch.size_bytes} bytes, max.message.bytes is {bytes_max}"
         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, reason)
     batch.check_crc()
     return batch
+
+
+def _unreadable(records: memoryview, error: KafkaError) -> KafkaError:
+    """What no batch can begin with: Kafka tells apart what has no sense at all and what makes a wrong claim."""
+    magic = records[MAGIC_POSITION]
+    length = int.from_bytes(records[LENGTH_POSITION : LENGTH_POSITION + 4], "big", signed=True)
+    if magic < MAGIC and length >= LEGACY_LENGTH_MIN:
+        return NotOneBatch(ErrorCode.INVALID_RECORD, f"message format {magic}, only {MAGIC} may be written")
+    if magic == MAGIC and length >= BATCH_LENGTH_MIN:
+        return _invalid(error.message)
+    return error
 
 
 def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> None:

@@ -100,6 +100,10 @@ class Broker:
         if self.is_running:
             raise BrokerError("the broker is running")
         try:
+            if not self._in_thread:
+                from ottla.testing import forking  # threads do without
+
+                forking.prepare()
             if self._home is None:
                 self._settle_in()
             self._host = self._new_host()

@@ -1,6 +1,6 @@
 """The process of a broker for tests: it does what comes over its channel, and ends with whoever is at the other end.
 
-The first order is to start. When the channel is closed or the parent has ended, the broker stops, and removes the
+The first order is to start. When the channel is closed or the test has ended, the broker stops, and removes the
 directory that was the test's, since nobody else is left to do so.
 """
 
@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import socket
-import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -24,24 +23,23 @@ from ottla.testing.failures import BrokerError
 from ottla.testing.served import Served, sentence
 
 
-def main() -> None:
-    """The descriptor of the channel and the id of the parent are this program's first two words."""
-    child = Child(int(sys.argv[2]))
+def run(channel: socket.socket, test_id: int) -> int:
+    """Serve the test of this process id until it is done; the exit status of the process."""
+    child = Child(test_id)
     try:
-        status = trio.run(child.run, socket.socket(fileno=int(sys.argv[1])))
+        return trio.run(child.run, channel)
     finally:
         if child.is_orphan and child.home:
             shutil.rmtree(child.home, ignore_errors=True)
-    sys.exit(status)
 
 
 class Child:
     """`home` is to be removed if this process has become an orphan."""
 
-    def __init__(self, parent_id: int) -> None:
+    def __init__(self, test_id: int) -> None:
         self.home = ""
         self.is_orphan = False
-        self._parent_id = parent_id
+        self._test_id = test_id
         self._stream: trio.SocketStream
         self._served: Served
         self._sending = trio.Lock()
@@ -82,7 +80,7 @@ class Child:
 
         with set_up(self._served.config):
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._watch_parent)
+                nursery.start_soon(self._watch_test)
                 nursery.start_soon(self._take_orders, messages)
                 try:
                     await self._served.run(ready)
@@ -123,19 +121,20 @@ class Child:
                     yield json.loads(line)
 
     async def _send(self, message: dict[str, Any]) -> None:
-        with suppress(trio.BrokenResourceError):  # the parent has gone, and others know by now
+        with suppress(trio.BrokenResourceError):  # the test has gone, and others know by now
             async with self._sending:
                 await self._stream.send_all(packed(message))
 
-    # The parent
+    # The test
 
-    async def _watch_parent(self) -> None:
-        """The channel may have been copied into processes that live on; so the parent itself is looked at."""
+    async def _watch_test(self) -> None:
+        """The channel may have been copied into processes that live on; so the test's process itself is looked at."""
         try:
-            descriptor = os.pidfd_open(self._parent_id)
+            descriptor = os.pidfd_open(self._test_id)
+        except ProcessLookupError:
+            self._let_go()
+            return
         except (AttributeError, OSError):  # not Linux, or one before 5.3: the channel has to do
-            if os.getppid() != self._parent_id:
-                self._let_go()
             return
         try:
             await trio.lowlevel.wait_readable(descriptor)

@@ -97,6 +97,7 @@ def _served_key(served: Served, api: str | int) -> int:
     wanted = str(api).replace("_", "").lower()
     for key in ApiKey:
         if wanted in (key.api_name.lower(), str(int(key))):
+            served.broker.load_rest()
             if int(key) not in served.broker.serving:
                 raise BrokerError(f"{key.api_name} is not served by this broker")
             return int(key)

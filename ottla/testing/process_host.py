@@ -1,30 +1,22 @@
 """A broker in a process of its own: started, told what to do, stopped or killed, and always waited for.
 
 The child is in a session of its own, so that a Ctrl-C at the terminal is for the test alone. It ends by itself when
-this process does, whatever ends it: see `child`.
+this process does, whatever ends it: see `child`. It is forked from a process that is there for that: see `forking`.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ottla.testing.channel import SECONDS_MAX, Channel, ChannelClosed
 from ottla.testing.failures import BrokerError
+from ottla.testing.forking import fork
 
-# The child finds what this process finds, however that came to be. What a start makes is no rubbish: looking for some
-# would take a tenth of it.
-CODE = (
-    "import gc, json, sys; gc.disable(); sys.path[:] = json.loads(sys.argv[3]);"
-    "from ottla.testing.child import main; main()"
-)
 OUTPUT_CHARS_MAX = 4_000
 
 
@@ -38,14 +30,7 @@ class ProcessHost:
         ours, theirs = socket.socketpair()
         try:
             with theirs, self._output.open("ab") as output:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-c", CODE, str(theirs.fileno()), str(os.getpid()), json.dumps(sys.path)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
-                )
+                self._process = fork(theirs.fileno(), output.fileno())
         except BaseException:
             ours.close()
             raise

@@ -30,6 +30,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What a broker needs is loaded by another process while the first tests run."""
+    wants_broker = any("kafka_broker" in getattr(item, "fixturenames", ()) for item in session.items)
+    if wants_broker and not session.config.option.collectonly:
+        from ottla.testing import forking
+
+        forking.prepare()
+
+
 @pytest.fixture(scope="session")
 def kafka_settings() -> Mapping[str, Setting]:
     """Settings of the broker that all tests share; override it to have others."""

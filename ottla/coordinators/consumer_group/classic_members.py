@@ -8,7 +8,6 @@ Cooperative and eager assignors both work: what an eager one gave up it is given
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ottla.coordinators import embedded
@@ -208,8 +207,7 @@ def _joined(
     for protocol in request.protocols:
         protocols.setdefault(protocol.name, bytes(protocol.metadata))
     timeout_ms = _rebalance_timeout_ms(request, context)
-    return replace(
-        member,
+    return member._replace(
         instance_id=request.group_instance_id if request.group_instance_id is not None else member.instance_id,
         rack_id=subscription.rack_id or member.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,

@@ -6,8 +6,6 @@ when it changed, and whenever the member sent a whole request: when it joins, an
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ottla.coordinators.classic.group import ClassicGroup
 from ottla.coordinators.consumer_group.deadlines import Deadlines
 from ottla.coordinators.consumer_group.group import ConsumerGroup
@@ -83,13 +81,14 @@ def _owned(request: ConsumerGroupHeartbeatRequest) -> dict[bytes, list[int]] | N
 def _told(member: Member, request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Member:
     """The member with what this heartbeat says about it; what it leaves out stays as it was."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
-    subscription = Subscription(
-        member.subscription.names if names is None else frozenset(names),
-        member.subscription.regex if regex is None else regex,
-    )
+    subscription = member.subscription
+    if names is not None or regex is not None:
+        subscription = Subscription(
+            subscription.names if names is None else frozenset(names),
+            subscription.regex if regex is None else regex,
+        )
     timeout_ms = request.rebalance_timeout_ms
-    return replace(
-        member,
+    return member._replace(
         instance_id=member.instance_id if request.instance_id is None else request.instance_id,
         rack_id=member.rack_id if request.rack_id is None else request.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,

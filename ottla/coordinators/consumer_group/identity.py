@@ -7,7 +7,6 @@ the old one had said that it would be back; where one of the two is a classic me
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from ottla.coordinators.consumer_group import records, tombstones
@@ -43,7 +42,7 @@ def joining_static_member(group: ConsumerGroup, member_id: str, instance_id: str
         return dynamic_member(group, member_id, may_be_new=True)
     if not is_classic and existing.classic is None and existing.epoch != LEFT_STATIC_EPOCH:
         raise KafkaError(ErrorCode.UNRELEASED_INSTANCE_ID, f"{existing.member_id} holds the instance id {instance_id}")
-    member = replace(existing, member_id=member_id, epoch=JOINING_EPOCH, previous_epoch=JOINING_EPOCH)
+    member = existing._replace(member_id=member_id, epoch=JOINING_EPOCH, previous_epoch=JOINING_EPOCH)
     return Found(member, is_known=True, drafted=tuple(_in_place_of(group, existing, member)))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from ottla.coordinators.consumer_group import records, tombstones
@@ -103,4 +102,4 @@ class Leaving:
 def until_it_is_back(member: Member) -> Member:
     """A static member that left for a while: it keeps what it has, for whoever comes with its instance id."""
     assigned = {topic: dict.fromkeys(partitions, 0) for topic, partitions in member.assigned.items()}
-    return replace(member, epoch=LEFT_STATIC_EPOCH, assigned=assigned, pending_revocation=NOTHING_HELD)
+    return member._replace(epoch=LEFT_STATIC_EPOCH, assigned=assigned, pending_revocation=NOTHING_HELD)

@@ -1,15 +1,17 @@
 """A member of a consumer group: what it said about itself, and where it stands on the way to its target.
 
-Members are values: a change makes a new one. Which partitions a member has is kept with the epoch in which it got each,
-so that a commit with an older epoch is good for partitions it had by then (KIP-1251). A member with `classic` speaks
-the classic protocol inside a consumer group; its epoch is its generation.
+Members are values: a change makes a new one. They are tuples, since every heartbeat compares and copies one. Which
+partitions a member has is kept with the epoch in which it got each, so that a commit with an older epoch is good for
+partitions it had by then (KIP-1251). A member with `classic` speaks the classic protocol inside a consumer group; its
+epoch is its generation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from ottla.coordinators.subscriptions import NOTHING, Subscription
 
@@ -48,8 +50,7 @@ class ClassicSide:
     protocols: tuple[tuple[str, bytes], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A member as the log tells of it."""
 
     member_id: str
@@ -63,16 +64,15 @@ class Member:
     client_host: str = ""
     subscription: Subscription = NOTHING
     assignor: str | None = None
-    assigned: EpochedPartitions = field(default_factory=dict)
-    pending_revocation: EpochedPartitions = field(default_factory=dict)
+    assigned: EpochedPartitions = NOTHING_HELD
+    pending_revocation: EpochedPartitions = NOTHING_HELD
     classic: ClassicSide | None = None
 
     def at_epoch(
         self, epoch: int, state: MemberState, assigned: EpochedPartitions, pending_revocation: EpochedPartitions
     ) -> Member:
         """The member one step further on; the epoch it comes from is remembered as its previous one."""
-        return replace(
-            self,
+        return self._replace(
             epoch=epoch,
             previous_epoch=self.epoch,
             state=state,

@@ -12,7 +12,7 @@ Pure: the member goes in and the next member comes out, equal to the first where
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ottla.coordinators.assignors.spec import Partitions
 from ottla.coordinators.consumer_group.member import NOTHING_HELD, EpochedPartitions, Member, MemberState
@@ -22,8 +22,7 @@ OwnedPartitions = Mapping[bytes, Collection[int]]
 NONE_OF_IT: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """All that decides about a member's next step besides the member itself."""
 
     target_epoch: int
@@ -68,7 +67,7 @@ def _without_unsubscribed(member: Member, step: Step) -> Member:
         pending[topic] = {**pending.get(topic, {}), **held}
     if _still_owned(pending, step.owned):
         return member.at_epoch(member.epoch, MemberState.UNREVOKED_PARTITIONS, assigned, pending)
-    return replace(member, previous_epoch=member.epoch, assigned=assigned)
+    return member._replace(previous_epoch=member.epoch, assigned=assigned)
 
 
 def _towards_target(member: Member, step: Step) -> Member:

@@ -7,7 +7,6 @@ holds offsets of a group before the group itself, the classic group that was mad
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ottla.coordinators.consumer_group.group import NO_TARGET_EPOCH, ConsumerGroup
@@ -103,8 +102,7 @@ def _member_metadata(
             group.remove_member(key.member_id)
         return
     group.put_member(
-        replace(
-            member or Member(key.member_id),
+        (member or Member(key.member_id))._replace(
             instance_id=value.instance_id,
             rack_id=value.rack_id,
             client_id=value.client_id,
@@ -133,12 +131,11 @@ def _current_assignment(
     member = group.members.get(key.member_id)
     if value is None:
         if member is not None:
-            gone = replace(member, epoch=LEFT_EPOCH, previous_epoch=LEFT_EPOCH)
-            group.put_member(replace(gone, assigned=NOTHING_HELD, pending_revocation=NOTHING_HELD))
+            gone = member._replace(epoch=LEFT_EPOCH, previous_epoch=LEFT_EPOCH)
+            group.put_member(gone._replace(assigned=NOTHING_HELD, pending_revocation=NOTHING_HELD))
         return
     group.put_member(
-        replace(
-            member or Member(key.member_id),
+        (member or Member(key.member_id))._replace(
             epoch=value.member_epoch,
             previous_epoch=value.previous_member_epoch,
             state=MemberState.of(value.state),

@@ -45,9 +45,7 @@ def registration_refused(request: BrokerRegistrationRequest, error: KafkaError) 
 
 
 def heartbeat_refused(request: BrokerHeartbeatRequest, error: KafkaError) -> BrokerHeartbeatResponse:
-    return BrokerHeartbeatResponse(
-        error_code=error.code, is_caught_up=False, is_fenced=True, should_shut_down=False
-    )
+    return BrokerHeartbeatResponse(error_code=error.code, is_caught_up=False, is_fenced=True, should_shut_down=False)
 
 
 def alter_refused(request: AlterPartitionRequest, error: KafkaError) -> AlterPartitionResponse:

@@ -8,7 +8,9 @@ limits.
 
 Versions: 4 to 18. From 7 on with sessions (KIP-227), from 9 on the client's leader epoch is checked (KIP-320), before
 10 a topic that is compressed with zstd is not served (KIP-110), from 13 on topics have ids.
-Not here yet: followers' fetches, reading from the nearest replica (KIP-392), and where the leader is (KIP-951).
+A follower (a broker that names itself) reads what is not committed yet, waits for whatever is written, and says by its
+offset what it has; where its log cannot be continued it is told where the leader's epoch ended (KIP-595).
+Not here yet: reading from the nearest replica (KIP-392), and where the leader is (KIP-951).
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ import logging
 
 import trio
 
+from ottla.cluster.log_divergence import divergence
 from ottla.server.context import Context
 from ottla.server.fetch_sessions import Fetch, Wanted
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
+from ottla.server.replica_epochs import LogEpochs
 from ottla.server.routes import Route, versions
 from ottla.server.transport import FileRange
 from ottla.storage.batch_scan import LogFileDamaged
@@ -54,6 +58,8 @@ class Reading:
         "context",
         "fetch",
         "has_error",
+        "is_follower",
+        "is_noted",
         "min_bytes",
         "partitions",
         "pending",
@@ -72,6 +78,9 @@ class Reading:
         # What there is, as far as the limits let it count; an estimate between two readings.
         self.readable_bytes = 0
         self.has_error = False
+        self.is_follower = replica_id(request) >= 0
+        # Whether it is noted what a follower has: once for a request, however often it is read for.
+        self.is_noted = False
         # Those that could be read, and those that have us among their watchers.
         self.partitions: list[Partition] = []
         self.watched: list[Partition] = []
@@ -91,12 +100,17 @@ class Reading:
                 is_empty = False
                 left_bytes -= len(answer.records)
             answers.append((wanted, answer))
+        self.is_noted = True
         return answers
 
     def _read_partition(self, wanted: Wanted, bytes_max: int, *, at_least_one: bool) -> PartitionData:
         try:
             partition = self._partition(wanted)
             self.context.broker.check_leader_epoch(partition, wanted.asked.current_leader_epoch)
+            diverged = self._diverged(wanted.asked, partition) if self.is_follower else None
+            if diverged is not None:
+                self.has_error = True  # it cannot go on, and must not wait
+                return diverged
             answer = self._read_log(wanted, partition, bytes_max, at_least_one=at_least_one)
         except KafkaError as error:
             self.has_error = self.has_error or error.code not in NOT_THERE
@@ -112,6 +126,8 @@ class Reading:
         # Read once: another pass may move them while this answer is made.
         high_watermark, stable_offset = stored.high_watermark, stored.last_stable_offset
         end_offset = stable_offset if is_committed else high_watermark
+        if self.is_follower:
+            end_offset = stored.end_offset
         asked_bytes = max(0, min(asked.partition_max_bytes, bytes_max))
         offset = asked.fetch_offset
         aborted = None
@@ -136,6 +152,27 @@ class Reading:
             records=b"" if part.file is None else FileRange(part.file, part.position, part.size_bytes),
         )
 
+    def _diverged(self, asked: FetchRequest.FetchPartition, partition: Partition) -> PartitionData | None:
+        """Note what a follower has; where its log is not ours, the answer that says so."""
+        ends = divergence(LogEpochs(partition.log), asked.fetch_offset, asked.last_fetched_epoch)
+        if ends is None:
+            is_in_log = partition.log.start_offset <= asked.fetch_offset <= partition.log.end_offset
+            if is_in_log and not self.is_noted:
+                request = self.request
+                epoch = request.replica_state.replica_epoch
+                self.context.broker.in_sync.fetched(partition, replica_id(request), asked.fetch_offset, epoch)
+            return None
+        stored = partition.log
+        return PartitionData(
+            partition_index=asked.partition,
+            high_watermark=stored.high_watermark,
+            last_stable_offset=stored.last_stable_offset,
+            log_start_offset=stored.start_offset,
+            diverging_epoch=FetchResponse.EpochEndOffset(epoch=ends.epoch, end_offset=ends.end_offset),
+            aborted_transactions=None,
+            records=b"",
+        )
+
     def _partition(self, wanted: Wanted) -> Partition:
         broker = self.context.broker
         if self.context.version >= FIRST_VERSION_WITH_IDS:
@@ -151,7 +188,10 @@ class Reading:
         self.pending = Pending(stops_line=True, expire=self.finish, withdraw=self.withdraw)
         self.watched = self.partitions
         for partition in self.watched:
-            partition.watch(self)
+            if self.is_follower:
+                partition.watch_appends(self)
+            else:
+                partition.watch(self)
         self.context.broker.deadlines.add(deadline, self.pending)
         return self.pending
 
@@ -221,6 +261,11 @@ class Reading:
         return FetchResponse(session_id=self.fetch.session_id, responses=list(topics.values()))
 
 
+def replica_id(request: FetchRequest) -> int:
+    """The broker that fetches for a replica of its own; negative for a client."""
+    return max(request.replica_id, request.replica_state.replica_id)
+
+
 def _refused(index: int, error: KafkaError) -> PartitionData:
     return PartitionData(
         partition_index=index,
@@ -236,7 +281,8 @@ def _refused(index: int, error: KafkaError) -> PartitionData:
 def fetch(context: Context, request: FetchRequest) -> FetchResponse | Pending:
     broker = context.broker
     uses_ids = context.version >= FIRST_VERSION_WITH_IDS
-    opened = broker.fetch_sessions.open(request, uses_ids=uses_ids, is_follower=False, now_ms=context.now_ms)
+    is_follower = replica_id(request) >= 0
+    opened = broker.fetch_sessions.open(request, uses_ids=uses_ids, is_follower=is_follower, now_ms=context.now_ms)
     reading = Reading(context, request, opened)
     answers = reading.read()
     is_enough = reading.readable_bytes >= reading.min_bytes or reading.has_error or not reading.partitions

@@ -2,8 +2,8 @@
 
 Every partition is answered for itself: one that fails does not touch the others. Batches are staged while a pass runs
 and written when it ends, one write per log; the answer is made after that. acks=0 gets no answer, and a connection that
-hit an error is closed, which is the only way to tell such a client. acks=all waits for all in-sync replicas, which is
-the leader alone as long as there is one; `flush.messages=1` makes every acknowledgement wait for the disk.
+hit an error is closed, which is the only way to tell such a client. acks=all waits for all replicas in sync, as long as
+the request says; `flush.messages=1` makes every acknowledgement wait for the disk.
 
 Versions: 3 to 13 are served; 0 to 2 are advertised all the same, since librdkafka before 2.11 stops compressing
 otherwise (KAFKA-18659). 7 is the first that may carry zstd, 8 reports single records (KIP-467), 13 has topic ids.
@@ -12,7 +12,10 @@ Not here yet: transactions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+
+import trio
 
 from ottla.server.context import Context
 from ottla.server.dispatch import CloseConnection
@@ -28,11 +31,14 @@ from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.server.routes import Route, versions
 from ottla.storage.log import Appended
+from ottla.storage.record_check import NotOneBatch
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.produce import ProduceRequest, ProduceResponse
 from ottla.wire.records import Codec
+from ottla.wire.records.batch import MAGIC, MAGIC_POSITION
 
 ACKS = (-1, 0, 1)
+ALL = -1
 FIRST_VERSION_WITH_ZSTD = 7
 CODEC_MASK = 0x07
 # Kafka's own admin tools may write to internal topics, and say so by their client id.
@@ -44,18 +50,20 @@ Placed = tuple[Partition | None, Appended | KafkaError, int]
 class Produce:
     """One request between being staged and being answered."""
 
-    __slots__ = ("context", "pending", "placed", "request", "unflushed_count")
+    __slots__ = ("context", "pending", "placed", "request", "waiting_count")
 
     def __init__(self, context: Context, request: ProduceRequest, placed: list[list[Placed]]) -> None:
         self.context = context
         self.request = request
         self.placed = placed
-        self.pending = Pending(stops_line=False)
-        self.unflushed_count = 0
+        self.pending = Pending(stops_line=False, expire=self.timed_out)
+        self.waiting_count = 0
 
     def written(self) -> None:
-        """The pass has ended and the logs are written: answer, unless the disk must be waited for."""
+        """The pass has ended and the logs are written: answer, unless the disk or other replicas must be waited for."""
         waits = self.request.acks != 0
+        waits_for_all = False
+        self.waiting_count = 1  # for this look at all of them
         for partitions in self.placed:
             for number, (partition, outcome, index) in enumerate(partitions):
                 if partition is None or type(outcome) is not Appended:
@@ -63,23 +71,45 @@ class Produce:
                 # The next pass may see another error, or none: what became of this batch is to be noted now.
                 if partition.commit_error is not None:
                     partitions[number] = (partition, partition.commit_error, index)
+                elif partition.in_sync is not None and self.request.acks == ALL:
+                    waits_for_all = True
+                    self.wait(partition, outcome, partition.when_committed, partitions, number)
                 elif waits and partition.must_flush_first:
-                    self.unflushed_count += 1
-                    partition.when_flushed(outcome.last_offset + 1, partial(self.flushed, partitions, number))
+                    self.wait(partition, outcome, partition.when_flushed, partitions, number)
+        self.waiting_count -= 1
         if not waits:
             self.close_if_failed()
             self.pending.complete(None)
-        elif not self.unflushed_count:
+        elif not self.waiting_count:
+            self.pending.complete(self.response())
+        elif waits_for_all:
+            deadline = trio.current_time() + max(self.request.timeout_ms, 0) / 1000
+            self.context.broker.deadlines.add(deadline, self.pending)
+
+    def wait(
+        self,
+        partition: Partition,
+        outcome: Appended,
+        when: Callable[[int, Callable[[KafkaError | None], None]], None],
+        partitions: list[Placed],
+        number: int,
+    ) -> None:
+        """One of the batches is not safe yet: until it is, what is noted of it is that time is up."""
+        self.waiting_count += 1
+        late = KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{partition}: not every replica in sync has it yet")
+        partitions[number] = (partition, late, partitions[number][2])
+        when(outcome.last_offset + 1, partial(self.safe, partitions, number, outcome))
+
+    def safe(self, partitions: list[Placed], number: int, outcome: Appended, error: KafkaError | None) -> None:
+        """One of the batches is where it must be, or cannot be."""
+        partition, _, index = partitions[number]
+        partitions[number] = (partition, outcome if error is None else error, index)
+        self.waiting_count -= 1
+        if not self.waiting_count:
             self.pending.complete(self.response())
 
-    def flushed(self, partitions: list[Placed], number: int, error: KafkaError | None) -> None:
-        """One of the batches is on the disk, or cannot be."""
-        if error is not None:
-            partition, _, index = partitions[number]
-            partitions[number] = (partition, error, index)
-        self.unflushed_count -= 1
-        if not self.unflushed_count:
-            self.pending.complete(self.response())
+    def timed_out(self) -> ProduceResponse:
+        return self.response()
 
     def close_if_failed(self) -> None:
         errors = [
@@ -103,14 +133,34 @@ class Produce:
 def produce(context: Context, request: ProduceRequest) -> Pending:
     if request.acks not in ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={request.acks}")
-    placed = [[_place(context, topic, part) for part in topic.partition_data] for topic in request.topic_data]
+    _check_transactional_id(request)
+    placed = [
+        [_place(context, topic, part, request.acks) for part in topic.partition_data] for topic in request.topic_data
+    ]
     ours = Produce(context, request, placed)
     context.broker.after_pass(ours.written)
     return ours.pending
 
 
+def _check_transactional_id(request: ProduceRequest) -> None:
+    """Who writes in a transaction says in which; without a name nobody is allowed to, and all of it is refused."""
+    if request.transactional_id is not None:
+        return
+    for topic in request.topic_data:
+        for part in topic.partition_data:
+            if _is_transactional(part.records):
+                reason = "batches of a transaction without a transactional id"
+                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, reason)
+
+
+def _is_transactional(records: memoryview | None) -> bool:
+    if records is None or len(records) <= ATTRIBUTES_LOW_BYTE or records[MAGIC_POSITION] != MAGIC:
+        return False
+    return bool(records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG)
+
+
 def _place(
-    context: Context, topic: ProduceRequest.TopicProduceData, part: ProduceRequest.PartitionProduceData
+    context: Context, topic: ProduceRequest.TopicProduceData, part: ProduceRequest.PartitionProduceData, acks: int
 ) -> Placed:
     """Stage one batch; what went wrong is kept for the answer."""
     broker = context.broker
@@ -121,9 +171,9 @@ def _place(
             partition = broker.partition(topic.name, part.index)
     except KafkaError as error:
         return None, error, part.index
+    # The request lives until it is answered, which may take a sync; what came with it must not.
+    records, part.records = part.records, None
     try:
-        # The request lives until it is answered, which may take a sync; what came with it must not.
-        records, part.records = part.records, None
         if records is None or len(records) <= ATTRIBUTES_LOW_BYTE:
             raise KafkaError(ErrorCode.INVALID_RECORD, "no records")
         attributes = records[ATTRIBUTES_LOW_BYTE]
@@ -134,7 +184,14 @@ def _place(
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"{partition} is not in any transaction")
         if partition.topic in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{partition.topic} is written by brokers alone")
+    except KafkaError as error:
+        return None, error, part.index
+    try:
+        if acks == ALL and partition.in_sync is not None:
+            broker.in_sync.check_enough(partition)
         appended = partition.stage(records, context.now_ms)
+    except NotOneBatch as error:
+        return None, error, part.index
     except KafkaError as error:
         return partition, error, part.index
     broker.staged(partition)

@@ -28,8 +28,18 @@ if TYPE_CHECKING:
 FIRST_VERSION = 9
 FIRST_VERSION_WITH_IDS = 13
 ATTRIBUTES_LOW_BYTE = 22
+# A batch that was looked at and refused is told where the log begins, but for these, as in Kafka.
+WITHOUT_START = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
 TRANSACTIONAL_FLAG = 0x10
-ACKNOWLEDGED = (-1, 1)
+ALL = -1
+ACKNOWLEDGED = (ALL, 1)
 # Where the length of the client id lies, and what follows it: both request headers begin so.
 _CLIENT_ID_LENGTH = struct.Struct(">h")
 _CLIENT_ID_LENGTH_POSITION = 8
@@ -131,6 +141,8 @@ def quick_produce(
         partition = known.get(key)
         if partition is None:
             partition = known[key] = _find(broker, key, version)
+        if partition.in_sync is not None and acks == ALL:
+            return False
         field_bytes, position = read_uvarint(data, position + named_bytes + 5)
         records_end = end - 3
         if (
@@ -165,13 +177,14 @@ def _find(broker: Broker, key: bytes, version: int) -> Partition:
 
 
 def answer(partition: Partition | None, outcome: Appended | KafkaError, index: int) -> PartitionResponse:
+    """`partition` is None where nobody came to look at the batch."""
     if isinstance(outcome, KafkaError):
         rejected = outcome.errors if isinstance(outcome, RecordsRejected) else []
         return PartitionResponse(
             index=index,
             error_code=outcome.code,
             base_offset=-1,
-            log_start_offset=-1,
+            log_start_offset=-1 if partition is None or outcome.code in WITHOUT_START else partition.log.start_offset,
             record_errors=[
                 ProduceResponse.BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=why)
                 for number, why in rejected

@@ -129,18 +129,11 @@ def encode_record(
 ) -> bytes:
     """One record as it stands in a batch, its length in front."""
     pieces = [_NO_ATTRIBUTES, varint(timestamp_delta), varint(offset_delta)]
-    _add_nullable(pieces, key)
-    _add_nullable(pieces, value)
+    pieces += (_NULL,) if key is None else (varint(len(key)), key)
+    pieces += (_NULL,) if value is None else (varint(len(value)), value)
     pieces.append(varint(len(headers)))
     for header_key, header_value in headers:
-        _add_nullable(pieces, header_key)
-        _add_nullable(pieces, header_value)
+        pieces += (varint(len(header_key)), header_key)
+        pieces += (_NULL,) if header_value is None else (varint(len(header_value)), header_value)
     body = b"".join(pieces)
     return varint(len(body)) + body
-
-
-def _add_nullable(pieces: list[bytes], data: bytes | None) -> None:
-    if data is None:
-        pieces.append(_NULL)
-    else:
-        pieces += (varint(len(data)), data)
