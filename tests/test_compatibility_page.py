@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.server.handlers import ROUTES
+from ottla.server.handlers.every_route import ROUTES
 from ottla.wire.catalog import messages
 from tools import compatibility
 

@@ -36,7 +36,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "coordinators": {"re2", "xxhash"},
     "commands": {"trio"},
     "server": {"trio"},
-    "testing": {"trio", "pytest"},
+    "testing": {"trio", "pytest", "testcontainers"},
     "pipelines": {"pyspark"},
 }
 

@@ -27,7 +27,7 @@ class EpochHistory(Protocol):
 
 def divergence(leader: EpochHistory, fetch_offset: int, last_fetched_epoch: int) -> EpochEnd | None:
     """As the leader: what to tell a follower whose log cannot be continued from here; None: it can."""
-    if last_fetched_epoch == NO_EPOCH:
+    if last_fetched_epoch <= NO_EPOCH:
         return None
     known = leader.end_of(last_fetched_epoch)
     if known.epoch != last_fetched_epoch or known.end_offset < fetch_offset:

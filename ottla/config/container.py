@@ -64,8 +64,8 @@ def variable_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def key_of(name: str) -> str:
-    """The key that a variable sets. Every KAFKA_ in it goes, as in Kafka, not the first alone."""
-    dotted = name.replace(PREFIX, "").lower().replace("_", ".")
+    """The key that a variable sets."""
+    dotted = name.removeprefix(PREFIX).lower().replace("_", ".")
     return dotted.replace("...", "-").replace("..", "_")
 
 

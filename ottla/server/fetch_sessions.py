@@ -149,7 +149,7 @@ class FetchSessions:
             session = Session(NO_SESSION, uses_ids=uses_ids, is_privileged=is_follower, now_ms=now_ms)
             session.update(request)
             wanted = list(session.wanted.values())
-            has_slot = request.session_epoch == INITIAL_EPOCH and bool(wanted) and self._begin(session, now_ms)
+            has_slot = request.session_epoch == INITIAL_EPOCH and self._begin(session, now_ms)
             return Fetch(wanted, session if has_slot else None, is_incremental=False)
         session = self._find(request, uses_ids=uses_ids)
         self.partition_count -= len(session.wanted)

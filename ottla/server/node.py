@@ -310,6 +310,10 @@ class _Running:
         return log_config(image.config_overrides(ConfigType.TOPIC, topic), self.broker.config)
 
     async def start(self) -> None:
+        if not self.quorum.raft.voters.ids and not self._config.controller_quorum_bootstrap_servers:
+            # It would wait for ever.
+            reason = "nobody is named who votes, neither in the metadata log nor in the configuration"
+            raise StartError(f"{self.store.directory}: {reason}; set controller.quorum.voters or its bootstrap servers")
         self._open_status()
         self._nursery.start_soon(self.quorum.run)
         self._nursery.start_soon(self.channel.run)

@@ -55,4 +55,6 @@ def test_only_the_leader_can_tell_and_only_of_the_metadata() -> None:
     assert partition_of(describe(replica)).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     response = describe(replica, topic="orders")
     assert response.topics[0].topic_name == "orders"
-    assert partition_of(response).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    unknown = partition_of(response)
+    assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert (unknown.leader_id, unknown.leader_epoch, unknown.high_watermark) == (0, 0, 0)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
-from ottla.cluster.raft_effects import Append, Effect, Flush, LeaderChanged, PersistQuorumState, Reply
+from ottla.cluster.raft_effects import (
+    Append,
+    Effect,
+    Flush,
+    HighWatermark,
+    LeaderChanged,
+    PersistQuorumState,
+    Reply,
+    Value,
+    VotersChanged,
+)
 from ottla.cluster.raft_log import OffsetAndEpoch
 from ottla.cluster.raft_messages import vote_request
 from tests.cluster.raft_replica import CLUSTER, Replica, key
@@ -14,10 +22,20 @@ from tests.cluster.raft_replica import CLUSTER, Replica, key
 
 def test_effects_are_values_that_nobody_changes() -> None:
     for kind in Effect.__args__:
-        assert dataclasses.is_dataclass(kind)
+        assert issubclass(kind, Value)
         assert kind.__doc__
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         Flush(1).id = 2  # type: ignore[misc]
+
+
+def test_effects_are_equal_by_kind_and_fields_and_have_exactly_those_that_are_declared() -> None:
+    assert LeaderChanged(1, 2) == LeaderChanged(1, 2)
+    assert LeaderChanged(1, 2) != LeaderChanged(1, 3)
+    assert Flush(5) != HighWatermark(5)
+    assert VotersChanged() == VotersChanged()
+    assert repr(LeaderChanged(None, 2)) == "LeaderChanged(leader_id=None, epoch=2)"
+    with pytest.raises(ValueError, match="shorter"):
+        LeaderChanged(1)  # type: ignore[call-arg]
 
 
 def test_a_vote_is_persisted_before_it_is_given() -> None:

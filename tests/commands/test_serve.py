@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,7 +89,7 @@ def test_an_ephemeral_node_keeps_everything_in_a_directory_that_goes(
 ) -> None:
     used: list[str] = []
 
-    async def note(config: object, started: object) -> None:
+    async def note(config: object, started: object, loaded: object) -> None:
         used.extend(config.log_directories)  # type: ignore[attr-defined]
         raise OSError("that is enough")
 
@@ -99,7 +102,7 @@ def test_an_ephemeral_node_keeps_everything_in_a_directory_that_goes(
 
 
 def test_what_ends_a_node_is_told_once(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(config: object, started: object) -> None:
+    async def fail(config: object, started: object, loaded: object) -> None:
         async with trio.open_nursery() as nursery:
             for error in (
                 QuorumFailed("the disk is gone"),
@@ -119,9 +122,76 @@ def test_what_ends_a_node_is_told_once(capsys: Captured, monkeypatch: pytest.Mon
 
 
 def test_a_mistake_of_ours_is_not_told_as_the_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(config: object, started: object) -> None:
+    async def fail(config: object, started: object, loaded: object) -> None:
         raise AssertionError("a mistake")
 
     monkeypatch.setattr(node_module, "serve", fail)
     with pytest.RaisesGroup(pytest.RaisesExc(AssertionError, match="a mistake")):
         cli.main(["serve", "--ephemeral", *HERE])
+
+
+# What `ottla serve` has no use for before it serves; each took a part of the start until it was left for later.
+NOT_BEFORE_IT_SERVES = (
+    "ottla.client",
+    "ottla.commands.asking",
+    "ottla.commands.cluster",
+    "ottla.commands.configs",
+    "ottla.commands.consume",
+    "ottla.commands.groups",
+    "ottla.commands.log",
+    "ottla.commands.produce",
+    "ottla.commands.topics",
+    "ottla.coordinators",
+    "ottla.server.cleaning_child",
+    "ottla.server.cleaning_process",
+    "ottla.server.coordinating",
+    "ottla.server.gauges",
+    "ottla.server.handlers.api_versions",
+    "ottla.server.handlers.every_route",
+    "ottla.server.handlers.fetch",
+    "ottla.server.handlers.groups",
+    "ottla.server.handlers.produce",
+    "ottla.server.http_status",
+    "ottla.storage.cleaner.rewrite",
+    "ottla.testing",
+    "asyncio",
+    "cramjam",
+    "email",
+    "http",
+    "multiprocessing",
+    "re2",
+    "tempfile",
+    "unittest",
+    "uuid",
+    "xxhash",
+)
+SERVE_AND_TELL = """
+import os, signal, sys
+from ottla import cli
+from ottla.commands import serve
+
+def announce(node):
+    print(*sys.modules)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+from ottla.server import later  # loads trio, and nothing else of ours
+later.PATIENCE_SECONDS = 3600.0
+serve.announce = announce
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_a_start_loads_nothing_that_can_wait(tmp_path: Path) -> None:
+    words = ["serve", "--log.dirs", str(tmp_path), *HERE]
+    finished = subprocess.run(
+        [sys.executable, "-c", SERVE_AND_TELL, *words], capture_output=True, text=True, timeout=60, check=True
+    )
+    loaded = set(finished.stdout.split())
+    assert "ottla.server.node" in loaded
+    assert [name for name in NOT_BEFORE_IT_SERVES if name in loaded] == []
+
+
+def test_what_must_not_be_loaded_exists() -> None:
+    """A name that is misspelt would never be found to be loaded."""
+    optional = {name for name in NOT_BEFORE_IT_SERVES if importlib.util.find_spec(name) is None}
+    assert optional == set()

@@ -267,7 +267,8 @@ class Pair:
         previous epoch decides about the member's next heartbeat.
         """
         is_current = isinstance(record.value, ConsumerGroupCurrentMemberAssignmentValue)
-        if not is_current or record in self.written or record.value.assigned_partitions:
+        is_ours_too = is_current and _record(record) in map(_record, self.written)  # whatever the order of its lists
+        if not is_current or is_ours_too or record.value.assigned_partitions:
             return False
         group = self.shard.state.groups.get(record.key.group_id)
         member = group.members.get(record.key.member_id) if isinstance(group, ConsumerGroup) else None
@@ -314,8 +315,8 @@ def _plain(response: Any, version: int) -> str:
 
 def _decoded(kind: Any, body: str, version: int) -> str:
     message = kind.decode(base64.b64decode(body), version)
-    if kind is JoinGroupResponse and message.error_code:
-        message.protocol_name = None  # above Kafka's shard an empty name becomes none
+    if kind is JoinGroupResponse and message.protocol_name == "":
+        message.protocol_name = None  # as Kafka's JoinGroupResponse makes it of the shard's answer, from version 7 on
     return _ordered(message)
 
 

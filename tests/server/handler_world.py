@@ -29,7 +29,7 @@ from ottla.server.controller_channel import ControllerChannel, OnBehalf
 from ottla.server.coordinating import GroupCoordinator
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
-from ottla.server.handlers import ROUTES
+from ottla.server.handlers.every_route import ROUTES
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.server.routes import Serving

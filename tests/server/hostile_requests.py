@@ -13,7 +13,7 @@ import random
 import struct
 from collections.abc import Callable
 
-from ottla.server.handlers import ROUTES
+from ottla.server.handlers.every_route import ROUTES
 from ottla.wire.messages.headers import RequestHeader, request_header_version
 from ottla.wire.schema import Request
 from tests.wire.mutations import mutations

@@ -87,7 +87,7 @@ def test_voters_of_the_configuration_are_in_no_snapshot(disk: FakeDisk) -> None:
             directory_id=DIRECTORY_ID,
             endpoints=ENDPOINTS,
             now_ms=NOW_MS,
-            is_static=True,
+            is_quorum_elsewhere=True,
         )
     assert disk.exists(PARTITION)
     assert SNAPSHOT not in disk.files()

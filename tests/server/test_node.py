@@ -30,6 +30,7 @@ from ottla.storage.files import OsDisk
 from ottla.storage.meta_properties import read_meta_properties
 from ottla.wire.errors import KafkaError
 from ottla.wire.messages.api_versions import ApiVersionsRequest
+from ottla.wire.messages.features import UpdateFeaturesRequest
 from ottla.wire.messages.topics import CreateTopicsRequest
 from tests.server.world import in_trio
 from tests.storage.fake_disk import FakeDisk
@@ -216,16 +217,19 @@ async def test_a_start_that_fails_half_way_gives_everything_back(
 
 
 @in_trio
-async def test_serve_says_when_clients_are_served(tmp_path: Path) -> None:
+async def test_serve_says_when_clients_are_served_and_when_all_is_loaded(tmp_path: Path) -> None:
     started: list[Node] = []
     async with trio.open_nursery() as nursery:
 
         def note(node: Node) -> None:
             assert node.ready.is_set()
             started.append(node)
+
+        def end() -> None:
+            assert started[0].loaded.is_set()
             nursery.cancel_scope.cancel()
 
-        nursery.start_soon(serve, config_of(tmp_path), note)
+        nursery.start_soon(serve, config_of(tmp_path), note, end)
     assert len(started) == 1
     assert (tmp_path / CLEAN_MARKER).exists()
 
@@ -277,7 +281,7 @@ async def test_a_metadata_log_of_another_quorum_is_refused(tmp_path: Path) -> No
     partition.mkdir()
     (partition / f"{0:020}.log").write_bytes(b"")
     with pytest.RaisesGroup(
-        pytest.RaisesExc(StartError, match="voters of the metadata log are nobody"), flatten_subgroups=True
+        pytest.RaisesExc(StartError, match="nobody is named who votes"), flatten_subgroups=True
     ):
         await Node(config_of(tmp_path)).run()
     assert not is_locked(tmp_path)
@@ -321,6 +325,22 @@ async def test_voters_may_stand_in_the_configuration(tmp_path: Path) -> None:
     for _ in range(2):
         async with running(tmp_path, **QUORUM_OF_ONE) as node:
             assert await finalized_features(node) == {"metadata.version": METADATA_VERSION_MAX, "group.version": 1}
+
+
+@in_trio
+async def test_a_feature_that_a_directory_was_formatted_without_stays_off_until_it_is_raised(tmp_path: Path) -> None:
+    """As a release that did not serve it formats one, and as `kafka-storage format --feature group.version=0` does."""
+    (tmp_path / BOOTSTRAP_FILE_NAME).write_bytes(bootstrap_checkpoint(feature_records({}), timestamp=0))
+    async with running(tmp_path) as node:
+        assert "group.version" not in await finalized_features(node)
+        (advertised,) = node.advertised()
+        update = UpdateFeaturesRequest.FeatureUpdateKey(feature="group.version", max_version_level=1, upgrade_type=1)
+        async with Cluster(f"127.0.0.1:{advertised.port}") as cluster:
+            response = await cluster.request(UpdateFeaturesRequest(feature_updates=[update], timeout_ms=60_000))
+        assert response.error_code == 0
+        assert (await finalized_features(node))["group.version"] == 1
+    async with running(tmp_path) as node:
+        assert (await finalized_features(node))["group.version"] == 1
 
 
 @in_trio

@@ -8,10 +8,11 @@ import pytest
 import trio
 
 from ottla.cluster.features import CONTROLLER_REGISTRATION_SINCE
+from ottla.cluster.image import NO_LEADER
 from ottla.config.listeners import Listener
 from ottla.server.registration import Registration
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.stored.metadata_records import FeatureLevelRecord
+from ottla.wire.stored.metadata_records import FeatureLevelRecord, PartitionRecord, TopicRecord
 from tests.server.metadata_world import CLUSTER_ID, DIRECTORY_ID, FEATURES, NODE_ID, MetadataWorld, a_quorum
 from tests.server.world import by_test_clock, in_trio, pass_time
 from tests.storage.fake_disk import FakeDisk
@@ -108,3 +109,57 @@ async def test_a_heartbeat_that_is_not_taken_is_not_the_end(caplog: pytest.LogCa
         await pass_time(2.0)
         assert not caplog.text
         nursery.cancel_scope.cancel()
+
+
+@in_trio
+async def test_a_broker_that_asks_to_be_let_go_is_fenced_and_leads_nothing() -> None:
+    """Controlled shutdown: whoever comes next under this id need not wait for a session to end."""
+    topic_id = bytes(range(16))
+    async with a_quorum(FakeDisk()) as world:
+        registration = await register(world)
+        world.change(
+            TopicRecord(name="topic", topic_id=topic_id),
+            PartitionRecord(
+                partition_id=0,
+                topic_id=topic_id,
+                replicas=[NODE_ID],
+                isr=[NODE_ID],
+                removing_replicas=[],
+                adding_replicas=[],
+                leader=NODE_ID,
+                leader_epoch=0,
+                partition_epoch=0,
+                directories=[DIRECTORY_ID],
+            ),
+        )
+        await world.settle()
+        await registration.leave()
+        image = world.quorum.image
+        assert image.brokers.by_id[NODE_ID].fenced
+        partition = image.topics.partition_by_id(topic_id, 0)
+        assert partition is not None
+        assert partition.leader == NO_LEADER
+
+
+@by_test_clock
+async def test_a_broker_that_leaves_does_not_come_back_by_its_heartbeats() -> None:
+    async with a_quorum(FakeDisk()) as world, trio.open_nursery() as nursery:
+        registration = await register(world)
+        nursery.start_soon(registration.run)
+        await registration.leave()
+        for _ in range(3):
+            await pass_time(2.0)
+        assert world.quorum.image.brokers.by_id[NODE_ID].fenced
+        nursery.cancel_scope.cancel()
+
+
+@by_test_clock
+async def test_a_broker_that_is_not_let_go_goes_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    async with a_quorum(FakeDisk()) as world, trio.open_nursery() as nursery:
+        registration = await register(world)
+        world.controller.deactivated()
+        nursery.start_soon(registration.leave)
+        with caplog.at_level(logging.WARNING):
+            for _ in range(50):
+                await pass_time(0.1)
+        assert "did not let this broker go" in caplog.text

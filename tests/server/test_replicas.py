@@ -20,6 +20,8 @@ from ottla.server.broker import Broker
 from ottla.server.controller_channel import ControllerChannel
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import DirectoryMoves
+from ottla.server.in_sync_keeping import InSyncKeeping
+from ottla.server.replica_fetching import ReplicaFetching
 from ottla.server.replicas import MADE_AT_ONCE_MAX, Replicas
 from ottla.storage.directory_identity import Identity
 from ottla.storage.log_config import LogConfig
@@ -58,8 +60,15 @@ class World:
         self.assignments = DirectoryAssignments(cast("ControllerChannel", None), NODE_ID, lambda: 0)
         self.broker.moves = DirectoryMoves(self.broker, self.assignments)
         self.replicas = Replicas(
-            self.broker, NODE_ID, self.directories, self.config_of, self.broker.moves, self.assignments
+            self.broker,
+            NODE_ID,
+            self.directories,
+            self.config_of,
+            self.broker.moves,
+            self.assignments,
+            ReplicaFetching(self.broker, lambda: 0),
         )
+        self.broker.in_sync = InSyncKeeping(self.broker, cast("ControllerChannel", None), lambda: 0, lambda: 0)
         self.loader = MetadataLoader() if image is None else MetadataLoader(image)
         found = self.loader.image
         self.warnings = self.directories.load(

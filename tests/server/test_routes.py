@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla.server.handlers import ROUTES
+from ottla.server.handlers.every_route import ROUTES
 from ottla.server.routes import Route, Serving, versions
 from ottla.wire.api_keys import ApiKey
 from ottla.wire.messages import response_type

@@ -65,7 +65,7 @@ def test_every_record_is_replayed_in_order(world: World, monkeypatch: pytest.Mon
     world.topic(TOPIC)
     partition = world.partition(TOPIC)
     for number in range(50):
-        append(partition, commit(number), commit(number, f"group {number}"))
+        append(partition, commit(number, f"group {number}"), commit(number))
     shard, steps = loaded(partition)
     assert (offset(shard), steps) == (49, 1)
     assert [offset(shard, f"group {number}") for number in range(50)] == list(range(50))
@@ -73,6 +73,7 @@ def test_every_record_is_replayed_in_order(world: World, monkeypatch: pytest.Mon
     again, more_steps = loaded(partition)
     assert more_steps > 5
     assert again.state.offsets.of_group("g") == shard.state.offsets.of_group("g")
+    assert [offset(again, f"group {number}") for number in range(50)] == list(range(50))
 
 
 def test_an_empty_log_takes_no_step(world: World) -> None:

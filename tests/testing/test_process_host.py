@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ottla.testing import forking
 from ottla.testing.failures import BrokerError
 from ottla.testing.process_host import ProcessHost
 from tests.testing.leftovers import wait_for_end
@@ -63,7 +64,8 @@ def test_a_node_that_cannot_start_says_why_and_is_gone(host: ProcessHost, tmp_pa
     assert host.is_running
 
 
-def test_a_program_that_cannot_be_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forking.end()
     before = os.listdir("/proc/self/fd")
     monkeypatch.setattr("sys.executable", str(tmp_path / "none"))
     with pytest.raises(FileNotFoundError):

@@ -92,6 +92,24 @@ def test_a_run_that_goes_wrong_leaves_nothing(tmp_path: Path, what: str, status:
         os.kill(int((tmp_path / "tests" / "pid").read_text()), 0)
 
 
+def test_what_brokers_are_forked_from_is_started_early_and_only_for_who_wants_one(tmp_path: Path) -> None:
+    for name, fixture, is_there in (("with", "kafka_broker", True), ("without", "request", False)):
+        (tmp_path / name).mkdir()
+        said, status = run_pytest(
+            tmp_path / name,
+            test_it=f"""
+                import sys
+
+                def test_before():
+                    forking = sys.modules.get("ottla.testing.forking")
+                    assert (forking is not None and forking._server is not None) == {is_there}
+
+                def test_it({fixture}): ...
+            """,
+        )
+        assert status == 0, said
+
+
 def test_loading_the_plugin_costs_nothing() -> None:
     program = (
         "import socket, sys, pytest; before = set(sys.modules); import ottla.testing.pytest_plugin;"

@@ -9,8 +9,10 @@ limits.
 Versions: 4 to 18. From 7 on with sessions (KIP-227), from 9 on the client's leader epoch is checked (KIP-320), before
 10 a topic that is compressed with zstd is not served (KIP-110), from 13 on topics have ids.
 A follower (a broker that names itself) reads what is not committed yet, waits for whatever is written, and says by its
-offset what it has; where its log cannot be continued it is told where the leader's epoch ended (KIP-595).
-Not here yet: reading from the nearest replica (KIP-392), and where the leader is (KIP-951).
+offset what it has; where its log cannot be continued it is told where the leader's epoch ended (KIP-595), and so is a
+consumer that says in which epoch it has read last. From 16 on who asks the wrong broker is told which one leads.
+Partitions that are not there come last, as in Kafka. Not here yet: reading from the nearest replica (KIP-392), and the
+address of the leader (KIP-951).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import logging
 
 import trio
 
-from ottla.cluster.log_divergence import divergence
+from ottla.cluster.log_divergence import NO_EPOCH, divergence
 from ottla.server.context import Context
 from ottla.server.fetch_sessions import Fetch, Wanted
 from ottla.server.parking import Pending
@@ -38,8 +40,10 @@ log = logging.getLogger(__name__)
 FIRST_VERSION_WITH_ZSTD = 10
 FIRST_VERSION_WITH_IDS = 13
 READ_COMMITTED = 1
+FIRST_VERSION_WITH_LEADER = 16
 NO_OFFSET = -1
 NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 ABOUT_SESSIONS = (
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
@@ -93,28 +97,33 @@ class Reading:
         self.readable_bytes = 0
         left_bytes = self.bytes_max
         is_empty = True
-        answers = []
+        answers: Answers = []
+        missing: Answers = []
         for wanted in self.fetch.wanted:
             answer = self._read_partition(wanted, max(left_bytes, 0), at_least_one=is_empty)
             if answer.records:
                 is_empty = False
                 left_bytes -= len(answer.records)
-            answers.append((wanted, answer))
+            (missing if answer.error_code in NOT_THERE else answers).append((wanted, answer))
         self.is_noted = True
-        return answers
+        return answers + missing if missing else answers
 
     def _read_partition(self, wanted: Wanted, bytes_max: int, *, at_least_one: bool) -> PartitionData:
         try:
             partition = self._partition(wanted)
-            self.context.broker.check_leader_epoch(partition, wanted.asked.current_leader_epoch)
-            diverged = self._diverged(wanted.asked, partition) if self.is_follower else None
+            self.context.broker.check_leader_epoch(partition, max(wanted.asked.current_leader_epoch, NO_EPOCH))
+            knows_epoch = wanted.asked.last_fetched_epoch >= 0
+            diverged = self._diverged(wanted.asked, partition) if self.is_follower or knows_epoch else None
             if diverged is not None:
                 self.has_error = True  # it cannot go on, and must not wait
                 return diverged
             answer = self._read_log(wanted, partition, bytes_max, at_least_one=at_least_one)
         except KafkaError as error:
             self.has_error = self.has_error or error.code not in NOT_THERE
-            return _refused(wanted.asked.partition, error)
+            answer = _refused(wanted.asked.partition, error)
+            if error.code in LED_ELSEWHERE and self.context.version >= FIRST_VERSION_WITH_LEADER:
+                self._name_leader(wanted, answer)
+            return answer
         self.partitions.append(partition)
         wanted.traffic = partition.traffic
         return answer
@@ -152,12 +161,23 @@ class Reading:
             records=b"" if part.file is None else FileRange(part.file, part.position, part.size_bytes),
         )
 
+    def _name_leader(self, wanted: Wanted, answer: PartitionData) -> None:
+        """Who asks the wrong one is told whom to ask (KIP-951)."""
+        topic = self.context.broker.image.topics.by_id.get(wanted.topic_id)
+        known = None if topic is None else topic.partitions.get(wanted.asked.partition)
+        if known is not None:
+            leader = FetchResponse.LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
+            answer.current_leader = leader
+
     def _diverged(self, asked: FetchRequest.FetchPartition, partition: Partition) -> PartitionData | None:
-        """Note what a follower has; where its log is not ours, the answer that says so."""
+        """Note what a follower has; where the log that it has, or a consumer has read, is not ours, say so."""
         ends = divergence(LogEpochs(partition.log), asked.fetch_offset, asked.last_fetched_epoch)
+        if ends is not None and ends.epoch == NO_EPOCH:
+            reason = f"epoch {asked.last_fetched_epoch} is not in the log of {partition}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, reason)
         if ends is None:
             is_in_log = partition.log.start_offset <= asked.fetch_offset <= partition.log.end_offset
-            if is_in_log and not self.is_noted:
+            if is_in_log and self.is_follower and not self.is_noted:
                 request = self.request
                 epoch = request.replica_state.replica_epoch
                 self.context.broker.in_sync.fetched(partition, replica_id(request), asked.fetch_offset, epoch)
@@ -273,7 +293,7 @@ def _refused(index: int, error: KafkaError) -> PartitionData:
         high_watermark=NO_OFFSET,
         last_stable_offset=NO_OFFSET,
         log_start_offset=NO_OFFSET,
-        aborted_transactions=None,
+        aborted_transactions=[] if error.code in NOT_THERE else None,
         records=b"",
     )
 

@@ -99,6 +99,19 @@ def test_an_assignment_that_is_committed_too_late_is_void() -> None:
     assert world.state_of_memory() == "PreparingRebalance"
 
 
+def test_an_assignment_is_void_in_the_next_generation() -> None:
+    world = ShardWorld()
+    leader, other = completing(world)
+    world.holds_commits = True
+    token = world.sync(leader, 1, {leader: b"l"})
+    world.leave((other, None))
+    world.join(leader)
+    assert world.state_of_memory() == "CompletingRebalance"
+    world.commit()
+    assert world.synced(token).error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert world.state_of_memory() == "CompletingRebalance"
+
+
 def test_an_assignment_of_a_group_that_is_gone_is_void() -> None:
     world = ShardWorld()
     (leader,) = completing(world, 1)

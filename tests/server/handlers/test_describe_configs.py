@@ -53,6 +53,7 @@ def test_a_topics_configs_are_told_in_every_version(world: World, version: int) 
     world.topic("a", configs={"retention.ms": "1000"})
     (result,) = ask(world, (TOPIC, "a"), version=version)
     assert (result.error_code, result.resource_type, result.resource_name) == (ErrorCode.NONE, TOPIC, "a")
+    assert result.error_message == ""
     by_name = {each.name: each for each in result.configs}
     assert (by_name["retention.ms"].value, by_name["retention.ms"].config_source) == ("1000", 1)
     assert by_name["cleanup.policy"].config_source == ConfigSource.DEFAULT_CONFIG
@@ -142,8 +143,8 @@ def test_one_answer_has_a_bounded_number_of_configs(world: World, monkeypatch: p
     assert codes == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
 
 
-def test_a_resource_that_is_named_twice_is_described_once(world: World) -> None:
-    assert len(ask(world, (BROKER, "1"), (BROKER, "1"))) == 1
+def test_a_resource_that_is_named_twice_is_described_twice(world: World) -> None:
+    assert len(ask(world, (BROKER, "1"), (BROKER, "1"))) == 2
 
 
 # What there is

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from ottla.server.handlers import ROUTES, fetch, produce
+from ottla.server.handlers import fetch, produce
+from ottla.server.handlers.every_route import ROUTES
 from ottla.server.routes import Route
 from ottla.wire.api_keys import ApiKey
 from ottla.wire.errors import ErrorCode, KafkaError

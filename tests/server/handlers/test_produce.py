@@ -104,8 +104,29 @@ def test_zstd_may_be_sent_from_version_7_on(world: World) -> None:
 def test_a_transaction_that_nobody_could_end_is_not_begun(world: World) -> None:
     world.topic("t")
     records = batch(producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
-    assert codes(produced(world, producing(records), 12)) == [(ErrorCode.INVALID_TXN_STATE, -1)]
+    nameless = produced(world, producing(records, batch()), 12)
+    assert codes(nameless) == [(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1)] * 2
+    named = producing(records)
+    named.transactional_id = "a-transaction"
+    assert codes(produced(world, named, 12)) == [(ErrorCode.INVALID_TXN_STATE, -1)]
     assert world.partition("t").log.last_stable_offset == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "start_offset"),
+    [
+        (batch(base_offset=7), ErrorCode.INVALID_RECORD, 0),
+        (batch() + batch(), ErrorCode.INVALID_RECORD, -1),
+        (batch()[:-1] + b"?", ErrorCode.CORRUPT_MESSAGE, -1),
+        (bytes(100), ErrorCode.CORRUPT_MESSAGE, -1),
+    ],
+)
+def test_a_batch_that_was_looked_at_is_told_where_the_log_begins(
+    world: World, data: bytes, code: ErrorCode, start_offset: int
+) -> None:
+    world.topic("t")
+    (part,) = produced(world, producing(data), 12)
+    assert (part.error_code, part.log_start_offset) == (code, start_offset)
 
 
 def test_internal_topics_are_written_by_brokers_and_by_kafkas_own_tools(world: World) -> None:

@@ -38,6 +38,4 @@ def test_a_pattern_that_is_none_is_refused(world: World, pattern: str, code: Err
 def test_no_transactional_id_is_known_and_none_has_a_producer(world: World) -> None:
     states = world.ask(DescribeTransactionsRequest(transactional_ids=["t", ""])).transaction_states
     assert [each.error_code for each in states] == [ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, ErrorCode.INVALID_REQUEST]
-    assert {(each.producer_id, each.producer_epoch, each.transaction_start_time_ms) for each in states} == {
-        (-1, -1, -1)
-    }
+    assert {(each.producer_id, each.producer_epoch, each.transaction_start_time_ms) for each in states} == {(0, 0, 0)}
