@@ -148,7 +148,7 @@ def test_a_new_partition_gets_a_log_and_is_led(world: World, disk: FakeDisk) -> 
     assert world.code_of(0) == ErrorCode.NONE
     assert world.code_of(1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert world.code_of(2) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert names(disk) == ["topic-0"]
+    assert names(disk) == ["topic-0", "topic-1"], "one that follows has a log, too"
 
 
 def test_leaders_change_and_so_do_their_epochs(world: World) -> None:
@@ -203,7 +203,7 @@ def test_a_disk_that_fails_stops_its_partitions_and_not_the_broker(
         world.commit(partition(1))
         world.commit(RemoveTopicRecord(topic_id=TOPIC_ID))
     assert world.code_of() == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert "topic-1 cannot be led here" in caplog.text
+    assert "topic-1 cannot be kept here" in caplog.text
     assert "topic-0 cannot be deleted" in caplog.text
 
 
@@ -265,8 +265,9 @@ def test_a_start_leads_what_was_led_and_sets_aside_what_does_not_belong(disk: Fa
 
 def test_before_the_logs_are_loaded_only_the_image_is_followed(disk: FakeDisk, tmp_path: Path) -> None:
     world = World(disk)
+    moves, fetching = world.broker.moves, ReplicaFetching(world.broker, lambda: 0)
     replicas = Replicas(
-        world.broker, NODE_ID, world.directories, world.config_of, world.broker.moves, world.assignments
+        world.broker, NODE_ID, world.directories, world.config_of, moves, world.assignments, fetching
     )
     for change in world.loader.load([topic(), partition()], base_offset=0, last_offset=1, epoch=1, timestamp_ms=1):
         replicas.committed(change)
