@@ -9,7 +9,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help serve test test-fast soak bench lint format clean jvm kcat go node
+.PHONY: help serve test test-fast soak bench lint format clean image containers jvm kcat go node docker
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -17,7 +17,7 @@ help: ## say what can be made
 serve: $(INSTALLED) ## start a broker
 	@$(RUN) -m ottla serve
 
-test: $(INSTALLED) jvm kcat go node ## everything the gate runs
+test: $(INSTALLED) jvm kcat go node docker ## everything the gate runs
 	@$(RUN) tools/run_parts.py gate
 
 test-fast: $(INSTALLED) ## the inner loop: lint and unit tests, below two minutes
@@ -29,6 +29,12 @@ soak: $(INSTALLED) jvm ## what takes longer than the gate may; record the result
 bench: $(INSTALLED) jvm ## measure, side by side with others; twenty minutes
 	@$(RUN) -m bench.wire
 	@$(RUN) -m bench.broker
+
+containers: $(INSTALLED) jvm docker ## the images, and what runs in containers
+	@$(RUN) tools/run_parts.py containers
+
+image: $(INSTALLED) ## Ottla's image, on the official one of Python
+	@$(RUN) docker/build.py ottla
 
 lint: $(INSTALLED) ## ruff and mypy
 	@$(RUN) tools/run_parts.py lint
@@ -56,3 +62,6 @@ go:
 
 node:
 	@bash tools/setup.sh node
+
+docker:
+	@bash tools/setup.sh docker

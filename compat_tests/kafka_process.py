@@ -109,11 +109,15 @@ class KafkaNode:
         finally:
             self.kill()
 
-    def format(self, *options: str) -> None:
-        """Make the directory one of a new cluster, as `kafka-storage format` does with these options."""
+    def prepare(self) -> None:
+        """Write what it is configured by, and leave it to somebody else to make the directory one of a cluster."""
         self.directory.mkdir(parents=True, exist_ok=True)
         (self.directory / "log4j2.xml").write_text(LOGGING, encoding="utf-8")
         self._configure()
+
+    def format(self, *options: str) -> None:
+        """Make the directory one of a new cluster, as `kafka-storage format` does with these options."""
+        self.prepare()
         words = ["format", "-t", CLUSTER_ID, "-c", str(self.config_path), *options]
         words += ["--standalone"] if self._is_standalone else []
         command = self._command("kafka.tools.StorageTool", *words)

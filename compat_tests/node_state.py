@@ -1,4 +1,4 @@
-"""All that a node says of what it keeps: topics, configurations, features, records. For Kafka and Ottla alike.
+"""All that a node says of what it keeps: topics, configurations, features, records, groups. For Kafka and Ottla alike.
 
 Asked over the wire, in one shape, so that two lives of one directory can be compared with `==`. Which broker answers is
 not known here.
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from compat_tests.clients.waiting import eventually
 from compat_tests.raw_requests import RawConnection
+from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.configs import DescribeConfigsRequest, DescribeConfigsResponse
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
+from ottla.wire.messages.group_admin import ListGroupsRequest, ListGroupsResponse
+from ottla.wire.messages.group_offsets import OffsetFetchRequest, OffsetFetchResponse
 from ottla.wire.messages.metadata import MetadataRequest, MetadataResponse
 from ottla.wire.messages.offsets_lookup import (
     ListOffsetsRequest,
@@ -29,6 +33,8 @@ FETCH_VERSION = 12
 METADATA_VERSION = 12
 BYTES_MAX = 64 << 20
 EPOCHS_ASKED = range(12)
+
+OFFSET_FETCH_VERSION = 9
 
 Place = tuple[str, int]
 Resource = tuple[int, str]
@@ -78,11 +84,6 @@ def ask(host: str, port: int, *, node_id: int) -> NodeState:
         )
 
 
-def _leader_epochs(metadata: MetadataResponse) -> dict[Place, int]:
-    parts = [(str(topic.name), part) for topic in metadata.topics for part in topic.partitions]
-    return {(name, part.partition_index): part.leader_epoch for name, part in parts}
-
-
 def _topic(found: Any) -> Topic:
     assert found.error_code == 0, found
     return Topic(
@@ -115,6 +116,51 @@ def configs(
     }
 
 
+class Commit(NamedTuple):
+    offset: int
+    leader_epoch: int
+    metadata: str | None
+
+
+class GroupState(NamedTuple):
+    """What a group is, and how far it has come."""
+
+    protocol_type: str
+    state: str
+    type: str
+    commits: dict[Place, Commit]
+
+
+def groups(connection: RawConnection) -> dict[str, GroupState]:
+    """All groups; asked until the coordinator has read them."""
+    listed: list[ListGroupsResponse] = []
+
+    def is_read() -> bool:
+        listed[:] = [connection.send(ListGroupsRequest(), ListGroupsResponse, 5)]
+        return listed[0].error_code == ErrorCode.NONE
+
+    eventually(is_read, expected=True)
+    return {
+        one.group_id: GroupState(
+            one.protocol_type, one.group_state, one.group_type, committed(connection, one.group_id)
+        )
+        for one in sorted(listed[0].groups, key=lambda one: one.group_id)
+    }
+
+
+def committed(connection: RawConnection, group: str) -> dict[Place, Commit]:
+    request = OffsetFetchRequest(
+        groups=[OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=None)], require_stable=True
+    )
+    (answer,) = connection.send(request, OffsetFetchResponse, OFFSET_FETCH_VERSION).groups
+    assert answer.error_code == ErrorCode.NONE, (group, answer.error_code)
+    return {
+        (topic.name, part.partition_index): Commit(part.committed_offset, part.committed_leader_epoch, part.metadata)
+        for topic in sorted(answer.topics, key=lambda topic: topic.name)
+        for part in sorted(topic.partitions, key=lambda part: part.partition_index)
+    }
+
+
 def partition(connection: RawConnection, topic: str, index: int) -> PartitionState:
     return PartitionState(
         offset(connection, topic, index, EARLIEST),
@@ -125,13 +171,21 @@ def partition(connection: RawConnection, topic: str, index: int) -> PartitionSta
 
 
 def offset(connection: RawConnection, topic: str, index: int, timestamp: int) -> tuple[int, int]:
-    """The offset of a special position, and its leader epoch."""
+    """The offset of a special position, and its leader epoch. Asked until the broker knows that it leads: Kafka's hears
+    of a new topic late."""
     asked = ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=timestamp)
-    topics = [ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=[asked])]
-    response = connection.send(ListOffsetsRequest(replica_id=-1, topics=topics), ListOffsetsResponse, 7)
-    ((found,),) = (one.partitions for one in response.topics)
-    assert found.error_code == 0, (topic, index, found)
-    return found.offset, found.leader_epoch
+    request = ListOffsetsRequest(
+        replica_id=-1, topics=[ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=[asked])]
+    )
+    answers: list[ListOffsetsResponse.ListOffsetsPartitionResponse] = []
+
+    def code() -> int:
+        response = connection.send(request, ListOffsetsResponse, 7)
+        (answers[:],) = (one.partitions for one in response.topics)
+        return answers[0].error_code
+
+    eventually(code, expected=ErrorCode.NONE)
+    return answers[0].offset, answers[0].leader_epoch
 
 
 def epoch_end(connection: RawConnection, topic: str, index: int, epoch: int) -> tuple[int, int]:

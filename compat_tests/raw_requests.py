@@ -6,6 +6,7 @@ at a time, no retries, no metadata: the one broker leads everything.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import socket
 import struct
@@ -25,6 +26,15 @@ EPOCH_VERSION = 4
 Answer = TypeVar("Answer", bound=Response)
 
 
+def framed(request: Request, version: int, number: int, client_id: str | None) -> bytes:
+    """A request as it goes over the wire, its length in front."""
+    header = RequestHeader(
+        request_api_key=request.api_key, request_api_version=version, correlation_id=number, client_id=client_id
+    )
+    data = header.encode(request_header_version(type(request), version)) + request.encode(version)
+    return struct.pack(">i", len(data)) + data
+
+
 class Fetched(NamedTuple):
     """What a broker sent from an offset on; aborted transactions are (producer id, first offset)."""
 
@@ -35,9 +45,14 @@ class Fetched(NamedTuple):
     start_offset: int
 
 
+class ConnectionClosed(AssertionError):
+    """The broker closed the connection instead of an answer."""
+
+
 class RawConnection:
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, client_id: str | None = "raw") -> None:
         self._socket = socket.create_connection((host, port), timeout=SECONDS_MAX)
+        self._client_id = client_id
         self._numbers = itertools.count(1)
         self._last_number = 0
 
@@ -56,26 +71,35 @@ class RawConnection:
     def begin(self, request: Request, version: int) -> None:
         """Ask, and leave the answer for `finish`: it may depend on what others ask."""
         number = self._last_number = next(self._numbers)
-        header = RequestHeader(
-            request_api_key=request.api_key, request_api_version=version, correlation_id=number, client_id="raw"
-        )
-        data = header.encode(request_header_version(type(request), version)) + request.encode(version)
-        self._socket.sendall(struct.pack(">i", len(data)) + data)
+        self.send_bytes(framed(request, version, number, self._client_id))
+
+    def send_bytes(self, data: bytes) -> None:
+        """Whatever they are: a frame, half of one, or none. A broker that has hung up is noticed when it is read from."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._socket.sendall(data)
 
     def finish(self, answer: type[Answer], version: int) -> Answer:
         """The answer to the last request."""
         number = self._last_number
-        (size,) = struct.unpack(">i", self._receive(4))
-        frame = self._receive(size)
+        frame = self.receive_frame()
         found, start = ResponseHeader.read(frame, response_header_version(answer, version))
         assert found.correlation_id == number, found
         return answer.decode(frame, version, start)
 
+    def receive_frame(self) -> bytes:
+        """The next answer as it came, without its length. ConnectionClosed if there is none."""
+        (size,) = struct.unpack(">i", self._receive(4))
+        return self._receive(size)
+
     def _receive(self, size_bytes: int) -> bytes:
         pieces = []
         while size_bytes:
-            piece = self._socket.recv(size_bytes)
-            assert piece, "the broker closed the connection"
+            try:
+                piece = self._socket.recv(size_bytes)
+            except ConnectionResetError:
+                piece = b""
+            if not piece:
+                raise ConnectionClosed("the broker closed the connection")
             pieces.append(piece)
             size_bytes -= len(piece)
         return b"".join(pieces)

@@ -21,13 +21,19 @@ from tests.server.node_process import ANNOUNCEMENT, NodeProcess
 # What Ottla does not serve yet stays at level 0, so Kafka's is put there too.
 UNSERVED_FEATURES = (
     "eligible.leader.replicas.version",
-    "group.version",
     "share.version",
     "streams.version",
     "transaction.version",
 )
 # Kafka's cleaner and its clients' metrics would only add noise.
 PROPERTIES = {"log.cleaner.enable": "false"}
+# Members that die are missed soon, and members of the consumer protocol ask often whether something changed.
+IMPATIENT_GROUPS = {
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "300",
+}
 
 
 class Side(Protocol):
@@ -110,16 +116,26 @@ def listening(ports: list[int]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def both_running(directory: Path) -> Iterator[tuple[Side, Side]]:
+def both_running(directory: Path, properties: Mapping[str, str] | None = None) -> Iterator[tuple[Side, Side]]:
     """Ottla and Apache Kafka, up and serving; at the end both are gone, in whatever state they are."""
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(held_port()) for _ in range(4)]
-        ottla = OttlaSide(directory / "ottla", held[:2])
-        kafka = KafkaSide(directory / "kafka", held[2:])
+        ottla = OttlaSide(directory / "ottla", held[:2], properties)
+        kafka = KafkaSide(directory / "kafka", held[2:], properties)
         for side in (ottla, kafka):
             stack.callback(side.close)
             side.start()
         yield ottla, kafka
+
+
+@contextlib.contextmanager
+def a_side(kind: type[OttlaSide] | type[KafkaSide], directory: Path) -> Iterator[Side]:
+    """One of the two alone, up and serving."""
+    with contextlib.ExitStack() as stack:
+        side = kind(directory, [stack.enter_context(held_port()) for _ in range(2)])
+        stack.callback(side.close)
+        side.start()
+        yield side
 
 
 @contextlib.contextmanager

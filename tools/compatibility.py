@@ -12,7 +12,7 @@ from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
-from ottla.server.handlers import ROUTES
+from ottla.server.handlers.every_route import ROUTES
 from ottla.server.routes import Route, Versions
 from ottla.wire.catalog import messages
 from ottla.wire.schema import Message, Request, Response

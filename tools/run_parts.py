@@ -1,4 +1,4 @@
-"""Run the parts of the gate one after another and say what each took: `run_parts.py gate | fast | soak | lint`.
+"""Run the parts of the gate one after another and say what each took: `run_parts.py gate | fast | ...`.
 
 The table PARTS is the gate. A part is a few commands; all parts run, whatever failed before. A part whose tools are
 missing does not run and is named at the end; with CI=true that is a failure. A part that runs much longer than its
@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 JVM = ("java", "javac", "mvn")
+ENGINE = ("docker", "dockerd", "docker-compose", "debootstrap")
 # The budget is what a part should take on two idle cores; a busy machine may take longer, a hung test does not end.
 STOP_AFTER_BUDGETS = 4
 
@@ -86,6 +87,7 @@ CLIENT_TESTS = (
     "compat_tests/kafka_tools",
 )
 GROUP_SCRIPTS = "compat_tests/test_group_scripts.py"
+CONTAINER_TESTS = "compat_tests/containers"
 STORAGE_KAFKA = Part(
     "storage-kafka",
     6,
@@ -93,7 +95,7 @@ STORAGE_KAFKA = Part(
         tests(
             "not soak",
             "compat_tests",
-            *(f"--ignore={path}" for path in (*CLIENT_TESTS, GROUP_SCRIPTS)),
+            *(f"--ignore={path}" for path in (*CLIENT_TESTS, GROUP_SCRIPTS, CONTAINER_TESTS)),
             "-n2",
             LOADFILE,
         ),
@@ -101,7 +103,7 @@ STORAGE_KAFKA = Part(
     ),
     needs=JVM,
 )
-CLIENTS = Part("clients", 15, (tests("not soak", *CLIENT_TESTS, "-n2", LOADFILE),), needs=JVM)
+CLIENTS = Part("clients", 10, (tests("not soak", *CLIENT_TESTS, "-n2", LOADFILE),), needs=JVM)
 GROUPS = Part("groups", 4, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
 GROUPS_KAFKA = Part(
     "groups-kafka", 4, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
@@ -123,18 +125,26 @@ BROKER_KAFKA = Part(
     ),
     needs=JVM,
 )
+# One process: an engine is started for all of them. Its images are made here if they are not in the cache.
+CONTAINERS = Part("containers", 5, (tests("not soak", CONTAINER_TESTS),), needs=(*ENGINE, *JVM))
 PACKAGING = Part("packaging", 2, (tests("packaging and not soak", "tests"),))
 WIRE_FAST = Part("wire", 1, (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal", "--hypothesis-profile=fast"),))
-SOAK = Part("soak", 120, (tests("soak", "tests", "-n2", "--hypothesis-profile=soak"),), needs=JVM)
+SOAK = Part(
+    "soak",
+    120,
+    (tests("soak", "tests", "-n2", "--hypothesis-profile=soak"), tests("soak", GROUP_SCRIPTS)),
+    needs=JVM,
+)
 
 PARTS = {
     "gate": (
         *(LINT, PROJECT, WIRE, COMPAT_WIRE, STORAGE, STORAGE_KAFKA, BROKER, BROKER_KAFKA, GROUPS, GROUPS_KAFKA),
-        *(CLIENTS, PACKAGING),
+        *(CLIENTS, CONTAINERS, PACKAGING),
     ),
     "fast": (LINT, PROJECT, WIRE_FAST),
     "soak": (SOAK,),
     "lint": (LINT,),
+    "containers": (CONTAINERS,),
 }
 
 

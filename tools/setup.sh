@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Make a machine ready: `setup.sh python VENV` builds the virtual environment, `setup.sh jvm` looks for Java and Maven,
-# `setup.sh kcat` for kcat, `setup.sh go` for Go and `setup.sh node` for Node and npm.
+# `setup.sh kcat` for kcat, `setup.sh go` for Go, `setup.sh node` for Node and npm, `setup.sh docker` for a Docker engine.
 #
 # A missing tool is installed from Debian's packages where we are root and apt-get exists. Otherwise `python` fails and
 # names what is missing; the others only say so: tools/run_parts.py and the tests decide what a missing tool means.
@@ -70,11 +70,22 @@ find_node() {
         echo "setup: no node and npm, its client's tests will not run (Debian: nodejs, npm)" >&2
 }
 
+# No engine is started here: the tests use the one that runs, or start one and stop it.
+find_docker() {
+    local missing=()
+    { command -v dockerd && command -v docker; } >/dev/null || missing+=(docker.io)
+    command -v docker-compose >/dev/null || missing+=(docker-compose)
+    command -v debootstrap >/dev/null || missing+=(debootstrap)
+    [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}" ||
+        echo "setup: no Docker engine, the containers' tests will not run (Debian: ${missing[*]})" >&2
+}
+
 case "${1:-}" in
     python) make_venv "${2:?the directory of the virtual environment}" ;;
     jvm) find_jvm ;;
     kcat) find_kcat ;;
     go) find_go ;;
     node) find_node ;;
-    *) echo "usage: setup.sh python VENV | jvm | kcat | go | node" >&2; exit 2 ;;
+    docker) find_docker ;;
+    *) echo "usage: setup.sh python VENV | jvm | kcat | go | node | docker" >&2; exit 2 ;;
 esac

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +27,13 @@ KAFKA_JVM_OPTIONS = (
     *("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:MaxInlineLevel=15"),
     *("-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"),
 )
-# What both are told, beyond where to listen and to write: files of deleted topics go soon, to spare the disk.
-SHARED_PROPERTIES = {"log.segment.delete.delay.ms": "1000", "auto.create.topics.enable": "false"}
+# What both are told, beyond where to listen and to write: files of deleted topics go soon, to spare the disk; and
+# nobody waits for a second member of a group.
+SHARED_PROPERTIES = {
+    "log.segment.delete.delay.ms": "1000",
+    "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+}
 # Tests make Kafka's cleaner small and restless; here it is as it comes.
 KAFKA_PROPERTIES = {
     **SHARED_PROPERTIES,
@@ -54,8 +59,8 @@ class Broker:
 
 
 @contextmanager
-def ottla(directory: Path) -> Iterator[Broker]:
-    settings = {"log.dirs": str(directory), "listeners": "PLAINTEXT://127.0.0.1:0", **SHARED_PROPERTIES}
+def ottla(directory: Path, properties: Mapping[str, str]) -> Iterator[Broker]:
+    settings = {"log.dirs": str(directory), "listeners": "PLAINTEXT://127.0.0.1:0", **SHARED_PROPERTIES, **properties}
     words = [word for key, value in settings.items() for word in (f"--{key}", value)]
     started = time.perf_counter()
     with a_process(*words) as process:
@@ -65,8 +70,8 @@ def ottla(directory: Path) -> Iterator[Broker]:
 
 
 @contextmanager
-def kafka(directory: Path) -> Iterator[Broker]:
-    node = KafkaNode(directory, KAFKA_PROPERTIES)
+def kafka(directory: Path, properties: Mapping[str, str]) -> Iterator[Broker]:
+    node = KafkaNode(directory, {**KAFKA_PROPERTIES, **properties})
     node.jvm_options = KAFKA_JVM_OPTIONS
     node.format()
     started = time.perf_counter()
@@ -78,7 +83,8 @@ def kafka(directory: Path) -> Iterator[Broker]:
         node.kill()
 
 
-STARTERS: dict[str, Callable[[Path], AbstractContextManager[Broker]]] = {OTTLA: ottla, KAFKA: kafka}
+Starter = Callable[[Path, Mapping[str, str]], AbstractContextManager[Broker]]
+STARTERS: dict[str, Starter] = {OTTLA: ottla, KAFKA: kafka}
 
 
 def ask_for_metadata(bootstrap: str) -> None:

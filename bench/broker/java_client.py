@@ -1,7 +1,7 @@
 """Kafka's Java clients as a load: one JVM for the whole run, so that it is as warm for one broker as for the other.
 
-What runs in it is bench/java/BenchClient.java: Kafka's ProducerPerformance, an assigned consumer, and both in one
-process to time records from end to end. All with their defaults.
+What runs in it is bench/java/BenchClient.java: Kafka's ProducerPerformance and ConsumerPerformance, an assigned
+consumer, and a producer with such a consumer to time records from end to end. All with their defaults.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from tests import jvm
 
 SOURCE = Path(__file__).resolve().parent.parent / "java" / "BenchClient.java"
 JVM_OPTIONS = ("-Xmx1g",)
+GROUP_TIMEOUT_MS = 60_000
+GROUP_WORDS = 10
 PRODUCED = re.compile(r"(\d+) records sent, ([\d.]+) records/sec")
 
 
@@ -26,6 +28,13 @@ class JavaFailed(Exception):
 class Latency(NamedTuple):
     p50_ms: float
     p99_ms: float
+
+
+class GroupRates(NamedTuple):
+    """Records a second that a member of a group read: with all that goes before the first, and without joining."""
+
+    whole: float
+    fetching: float
 
 
 class JavaClient:
@@ -65,6 +74,22 @@ class JavaClient:
         """Read `count` records this many times from the beginning; return the seconds."""
         said = self._ask("consume", bootstrap, topic, str(partitions), str(count), str(passes))
         return int(said.split("\t")[0]) / 1e9
+
+    def consume_in_group(self, bootstrap: str, topic: str, group: str, count: int, protocol: str) -> GroupRates:
+        """Have ConsumerPerformance read so many records as the one member of a group, over this `group.protocol`.
+
+        A new group reads from the beginning. Of the line it prints: records read, their rate, and their rate without
+        the time that it takes for joining.
+        """
+        said = self._ask(
+            "group",
+            *("--bootstrap-server", bootstrap, "--topic", topic, "--group", group, "--num-records", str(count)),
+            *("--timeout", str(GROUP_TIMEOUT_MS), "--command-property", f"group.protocol={protocol}"),
+        )
+        words = said.split(", ")
+        if len(words) != GROUP_WORDS or int(words[4]) < count:
+            raise JavaFailed(f"{count} records were to be read, but: {said}")
+        return GroupRates(float(words[5]), float(words[9]))
 
     def latency(self, bootstrap: str, topic: str, rate: int, count: int, skipped: int) -> Latency:
         """Send at a steady rate and receive at once; the first few do not count."""

@@ -6,7 +6,7 @@ It starts what it is asked for when it is first asked, and ends everything when 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cache, cached_property
 from pathlib import Path
@@ -23,8 +23,16 @@ FIRST_RECORD = b"first"
 
 
 class Lab:
-    def __init__(self, directory: Path, scale: float = 1.0, broker_cpus: set[int] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        scale: float = 1.0,
+        broker_cpus: set[int] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """`properties` are for both brokers, beyond those of contenders.py."""
         self.directory = directory
+        self._properties = properties or {}
         self._scale = scale
         self._broker_cpus = broker_cpus
         self._stack = ExitStack()
@@ -48,7 +56,7 @@ class Lab:
         """A new broker in a new directory, which ends with the given stack, or with us."""
         directory = self.directory / f"{name}-{next(self._numbers)}"
         with on_cpus(self._broker_cpus):
-            return (stack or self._stack).enter_context(STARTERS[name](directory))
+            return (stack or self._stack).enter_context(STARTERS[name](directory, self._properties))
 
     def scaled(self, number: float) -> float:
         return number * self._scale

@@ -7,9 +7,11 @@ up. It knows the clients and not the table of rows, which is rows.py.
 from __future__ import annotations
 
 import time
+import uuid
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import dataclass
+from statistics import harmonic_mean
 
 from bench.broker import librdkafka_client
 from bench.broker.contenders import Broker
@@ -90,6 +92,33 @@ class JavaConsume(Transfer):
             return lab.java.consume(broker.bootstrap, self.topic, self.partitions, count, passes)
 
         return loaded(broker, count * passes, work)
+
+
+@dataclass(frozen=True)
+class GroupConsume(Transfer):
+    """Kafka's ConsumerPerformance, one member of a new group each time, over one of Kafka's two protocols."""
+
+    protocol: str = "classic"
+
+    def prepare(self, lab: Lab, broker: Broker) -> None:
+        lab.topic(broker, self.topic)
+        file = lab.payload_file(self.record_bytes)
+        lab.java.produce(broker.bootstrap, self.topic, file, lab.count(self.record_count))
+
+    def measure(self, lab: Lab, broker: Broker, share: float) -> Sample:
+        count = lab.count(self.record_count)
+        passes = max(1, int(self.passes * share))
+        before = cpu_seconds(broker.pid)
+        rates = [
+            lab.java.consume_in_group(broker.bootstrap, self.topic, str(uuid.uuid4()), count, self.protocol)
+            for _ in range(passes)
+        ]
+        spent = cpu_seconds(broker.pid) - before
+        return {
+            "rate": harmonic_mean([one.fetching for one in rates]),
+            "whole_rate": harmonic_mean([one.whole for one in rates]),
+            "cpu": spent / count / passes * 1e6,
+        }
 
 
 class LibrdkafkaProduce(Transfer):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from bench.broker.figures import Figure, Target, at_least, at_most
 from bench.broker.loads import (
     EndToEnd,
+    GroupConsume,
     JavaConsume,
     JavaProduce,
     LibrdkafkaConsume,
@@ -59,6 +60,18 @@ def java_rows() -> Iterator[Row]:
             yield JavaConsume(f"consume {NAMES[size]}, {codec}", figures, size, count, codec=codec, passes=PASSES)
 
 
+def group_rows() -> Iterator[Row]:
+    """The rate as ConsumerPerformance prints it, and without its joining, which is what others call consuming."""
+    for protocol, name in (("classic", "classic"), ("consumer", "consumer protocol")):
+        for size, count in READ_COUNTS.items():
+            figures = (
+                *transfer_figures(None, CONSUME_CPU_MAX),
+                Figure("whole_rate", "records/s with joining", must=at_least(1.0)),
+            )
+            row = f"ConsumerPerformance {name}, {NAMES[size]}"
+            yield GroupConsume(row, figures, size, count, passes=PASSES, protocol=protocol)
+
+
 def partition_rows() -> Iterator[Row]:
     count = RECORD_COUNTS[KB]
     producing, consuming = (transfer_figures(None, limit) for limit in (PRODUCE_CPU_MAX, CONSUME_CPU_MAX))
@@ -93,4 +106,4 @@ def all_rows() -> list[Row]:
     start = Start("start to first answer, idle", (Figure("start", "s", must=at_most(1 / 8)), memory()))
     many = ManyPartitions("2000 partitions on a new broker", (memory(at_most(150, "MB")),), 2000)
     after = LoadedMemory("after load", (memory(at_most(0.1)),), KB, RECORD_COUNTS[KB])
-    return [start, many, *small_rows(), *java_rows(), *librdkafka_rows(), after, *partition_rows()]
+    return [start, many, *small_rows(), *java_rows(), *group_rows(), *librdkafka_rows(), after, *partition_rows()]

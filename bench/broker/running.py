@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,9 +16,10 @@ from bench.broker.contenders import KAFKA, OTTLA, Broker
 from bench.broker.figures import Comparison, Sample, compared
 from bench.broker.lab import Lab
 from bench.broker.loads import Row
-from bench.broker.warm_up import warm_up
 
 WARM_UP_SHARE = 0.5
+
+WarmUp = Callable[[Lab, Sequence[Broker]], None]
 
 
 @dataclass
@@ -34,10 +35,10 @@ class Outcome:
         return compared(self.row.name, self.row.figures, self.samples.get(OTTLA, []), self.samples.get(KAFKA, []))
 
 
-def run(lab: Lab, rows: Sequence[Row], names: Sequence[str], repeat: int, warm_up_rounds: int) -> list[Outcome]:
+def run(lab: Lab, rows: Sequence[Row], names: Sequence[str], repeat: int, warm_up: WarmUp) -> list[Outcome]:
     brokers = [lab.start(name) for name in names]
-    tell(f"warming up, {warm_up_rounds} rounds")
-    warm_up(lab, brokers, warm_up_rounds)
+    tell("warming up")
+    warm_up(lab, brokers)
     outcomes = []
     for number, row in enumerate(rows, 1):
         started = time.monotonic()

@@ -19,6 +19,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.tools.ConsumerPerformance;
 import org.apache.kafka.tools.ProducerPerformance;
 
 /**
@@ -26,6 +27,7 @@ import org.apache.kafka.tools.ProducerPerformance;
  * line, which begins with "ok" or "failed".
  *
  *   produce ARGUMENTS...                              runs ProducerPerformance, answers its last line
+ *   group ARGUMENTS...                                runs ConsumerPerformance, answers its last line
  *   consume BOOTSTRAP TOPIC PARTITIONS COUNT PASSES   answers nanoseconds and bytes
  *   latency BOOTSTRAP TOPIC RATE COUNT SKIPPED        answers p50 and p99, from send to poll, in nanoseconds
  */
@@ -53,7 +55,9 @@ public final class BenchClient {
     private static String run(String[] words) throws Exception {
         switch (words[0]) {
             case "produce":
-                return produce(Arrays.copyOfRange(words, 1, words.length));
+                return lastLine(ProducerPerformance::main, Arrays.copyOfRange(words, 1, words.length));
+            case "group":
+                return lastLine(ConsumerPerformance::main, Arrays.copyOfRange(words, 1, words.length));
             case "consume":
                 return consume(words[1], partitions(words[2], Integer.parseInt(words[3])),
                     Long.parseLong(words[4]), Integer.parseInt(words[5]));
@@ -65,12 +69,16 @@ public final class BenchClient {
         }
     }
 
-    private static String produce(String[] arguments) throws Exception {
+    private interface Tool {
+        void main(String[] arguments) throws Exception;
+    }
+
+    private static String lastLine(Tool tool, String[] arguments) throws Exception {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream before = System.out;
         System.setOut(new PrintStream(printed, true));
         try {
-            ProducerPerformance.main(arguments);
+            tool.main(arguments);
         } finally {
             System.setOut(before);
         }

@@ -1,4 +1,4 @@
-"""Clients in Go and Node: every test runs once for each client, on Ottla and on Apache Kafka.
+"""Clients as processes: every test runs once for each client that can do it, on Ottla and on Apache Kafka.
 
 One broker of each kind serves all tests of a run, and one driver of each client all that is not about groups; a member
 of a group is a process of its own. Tests have topics and groups of their own.
@@ -18,14 +18,27 @@ from compat_tests.clients.waiting import eventually
 from compat_tests.driven_clients.driver import EARLIEST, Driver, Refused
 from compat_tests.driven_clients.programs import CLIENTS, Client, ToolMissing
 from compat_tests.side_by_side import KafkaSide, OttlaSide, Side, held_port
+from ottla.client import blocking
+from ottla.client.configs import Resource, ResourceType, alter_configs
 
 SIDES = {"ottla": OttlaSide, "kafka": KafkaSide}
 # Members that die are missed after this long, those that live have ample time.
 SHORT_SESSION_MS = 1500
 LONG_SESSION_MS = 60_000
-PROPERTIES = {"group.min.session.timeout.ms": str(SHORT_SESSION_MS)}
+# In the new protocol a session is the group's, so those that live have no more time than those that die.
+SHORT_GROUP_SESSION_MS = 3000
+PROPERTIES = {
+    "group.min.session.timeout.ms": str(SHORT_SESSION_MS),
+    "group.consumer.min.session.timeout.ms": str(SHORT_GROUP_SESSION_MS),
+    "group.consumer.session.timeout.ms": str(LONG_SESSION_MS),
+    "group.consumer.min.heartbeat.interval.ms": "200",
+    "group.consumer.heartbeat.interval.ms": "200",
+    "group.consumer.min.assignment.interval.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+}
 
 MakeTopic = Callable[[int], str]
+NewName = Callable[[], str]
 StartDriver = Callable[[], Driver]
 
 
@@ -54,10 +67,17 @@ def broker(request: pytest.FixtureRequest, side: Callable[[str], Side]) -> Side:
     return side(request.param)
 
 
-@pytest.fixture(params=CLIENTS, ids=lambda client: client.name)
+@pytest.fixture(params=[client for client in CLIENTS if not client.is_for_groups_only], ids=lambda client: client.name)
 def client(request: pytest.FixtureRequest) -> Client:
     found: Client = request.param
     return found
+
+
+@pytest.fixture
+def protocol(request: pytest.FixtureRequest) -> str:
+    """How the members of the test's group share; see ways.py."""
+    name: str = request.param
+    return name
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +119,7 @@ def start_driver(client: Client, broker: Side) -> Iterator[StartDriver]:
 
 
 @pytest.fixture
-def new_name(request: pytest.FixtureRequest) -> Callable[[], str]:
+def new_name(request: pytest.FixtureRequest) -> NewName:
     """Names of topics and groups that do not exist, told by the test they are for."""
     stem = re.sub(r"[^a-zA-Z0-9]+", "-", request.node.name).strip("-")[:150]
     numbers = itertools.count(1)
@@ -107,7 +127,17 @@ def new_name(request: pytest.FixtureRequest) -> Callable[[], str]:
 
 
 @pytest.fixture
-def make_topic(driver: Driver, new_name: Callable[[], str]) -> MakeTopic:
+def impatient_group(broker: Side, new_name: NewName) -> str:
+    """The name of a group that misses members of the new protocol soon; in the classic one it is up to the member."""
+    group = new_name()
+    with blocking.Client(broker.bootstrap) as client:
+        changes = {"consumer.session.timeout.ms": str(SHORT_GROUP_SESSION_MS)}
+        client.call(alter_configs, Resource(ResourceType.GROUP, group), changes)
+    return group
+
+
+@pytest.fixture
+def make_topic(driver: Driver, new_name: NewName) -> MakeTopic:
     def make(partitions: int = 1) -> str:
         topic = new_name()
         driver.ask("create_topic", topic=topic, partitions=partitions)

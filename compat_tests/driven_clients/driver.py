@@ -15,16 +15,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ottla.wire.errors import ErrorCode
 
+ROOT = Path(__file__).resolve().parents[2]
 # Far beyond what a busy machine takes: it ends a test that hangs and paces nothing.
-SECONDS_MAX = 90
+SECONDS_MAX = 20
 # What all drivers learn is told here: a test often waits for what two of them know together.
 NEWS = threading.Condition()
 
-EAGER, COOPERATIVE = "eager", "cooperative"
+# How members of a group share: two ways of the classic protocol, and the new one (KIP-848).
+EAGER, COOPERATIVE, CONSUMER = "eager", "cooperative", "consumer"
 LATEST, EARLIEST = -1, -2
 
 
@@ -66,18 +69,27 @@ def from_text(text: str | None) -> bytes | None:
 
 
 class Driver:
-    """A running driver. What its member owns, gave up and read so far is in `owned`, `given_up` and `records`."""
+    """A running driver. What its member owns, gave up and read so far is in `owned`, `given_up` and `records`.
+
+    `refusals` are the errors of the broker that stopped it or that it got over.
+    """
 
     def __init__(self, command: Sequence[str], bootstrap: str) -> None:
         self.owned: set[int] = set()
         self.given_up: list[int] = []
         self.records: list[Record] = []
         self.troubles: list[str] = []
+        self.refusals: set[ErrorCode] = set()
         self._replies: dict[int, dict[str, Any]] = {}
         self._has_ended = False
         self._asked = 0
         self._process = subprocess.Popen(
-            [*command, bootstrap], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            [*command, bootstrap],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -105,6 +117,7 @@ class Driver:
                 self.records.append(Record.from_line(line["record"]))
             case "trouble":
                 self.troubles.append(line["message"])
+                self.refusals |= {ErrorCode(line["code"])} if line.get("code") else set()
 
     def ask(self, do: str, **fields: object) -> Any:
         """Have one thing done and return the answer, or raise Refused."""

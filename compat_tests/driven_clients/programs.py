@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compat_tests.clients.records import CODECS
+from compat_tests.driven_clients.driver import CONSUMER, COOPERATIVE, EAGER
 from tests import jvm
 
 HERE = Path(__file__).resolve().parent
@@ -29,30 +32,84 @@ class Client:
     """A client library.
 
     `ends_for_none`: asked for a time after all records, it tells the end and not -1. `nulls_for_empty`: where an empty
-    key or value was read, it tells null.
+    key or value was read, it tells null. `codecs` are those that it has on the Node that Debian has. `is_for_groups_only`: its other stories are in compat_tests/clients.
+    `protocols` are those by which its members share. `tells_what_fenced_it`: a member that another took the place of
+    says so. `leaves_for_a_while`: a static member of the new protocol says when it goes and who it was; franz-go
+    forgets the latter. The others are what its admin can do to groups.
     """
 
     name: str
     command: Callable[[], list[str]]
     ends_for_none: bool = False
     nulls_for_empty: bool = False
-    is_cooperative: bool = False
+    codecs: tuple[str, ...] = CODECS
+    is_for_groups_only: bool = False
+    protocols: tuple[str, ...] = (EAGER,)
     has_static_members: bool = False
+    tells_what_fenced_it: bool = True
+    leaves_for_a_while: bool = True
+    deletes_groups: bool = True
+    sets_offsets: bool = True
+    deletes_offsets: bool = True
 
 
 def go_driver(name: str) -> Callable[[], list[str]]:
     return lambda: [str(built("go", build_go) / "driver"), name]
 
 
-def node_driver() -> list[str]:
-    return [program("node"), str(built("node", install_packages) / "driver.js")]
+def python_driver(name: str) -> Callable[[], list[str]]:
+    return lambda: [sys.executable, "-m", "compat_tests.driven_clients.python.driver", name]
+
+
+def node_driver(name: str) -> Callable[[], list[str]]:
+    return lambda: [program("node"), str(built("node", install_packages) / "driver.js"), name]
 
 
 CLIENTS = (
-    Client("franz-go", go_driver("franz-go"), ends_for_none=True, is_cooperative=True, has_static_members=True),
-    Client("sarama", go_driver("sarama"), is_cooperative=True, has_static_members=True),
+    Client(
+        "franz-go",
+        go_driver("franz-go"),
+        ends_for_none=True,
+        protocols=(EAGER, COOPERATIVE, CONSUMER),
+        has_static_members=True,
+        leaves_for_a_while=False,
+    ),
+    Client("sarama", go_driver("sarama"), protocols=(EAGER, COOPERATIVE), has_static_members=True),
     Client("kafka-go", go_driver("kafka-go"), nulls_for_empty=True),
-    Client("kafkajs", node_driver, ends_for_none=True),
+    Client("kafkajs", node_driver("kafkajs"), ends_for_none=True, deletes_offsets=False),
+    Client(
+        "@platformatic/kafka",
+        node_driver("@platformatic/kafka"),
+        codecs=("none", "gzip", "snappy", "lz4"),
+        protocols=(EAGER, CONSUMER),
+        has_static_members=True,
+    ),
+    Client(
+        "kafka-python",
+        python_driver("kafka-python"),
+        is_for_groups_only=True,
+        protocols=(EAGER, COOPERATIVE),
+        has_static_members=True,
+        tells_what_fenced_it=False,
+    ),
+    Client(
+        "confluent-kafka",
+        python_driver("confluent-kafka"),
+        is_for_groups_only=True,
+        protocols=(EAGER, COOPERATIVE, CONSUMER),
+        has_static_members=True,
+        deletes_offsets=False,
+    ),
+    Client(
+        "aiokafka",
+        python_driver("aiokafka"),
+        is_for_groups_only=True,
+        has_static_members=True,
+        tells_what_fenced_it=False,
+        deletes_groups=False,
+        sets_offsets=False,
+        deletes_offsets=False,
+    ),
 )
 
 

@@ -24,6 +24,7 @@ final class Since4Scenarios {
         ALL.put("fenced_brokers", Since4Scenarios::fencedBrokers);
         ALL.put("offsets_since_4", Since4Scenarios::offsets);
         ALL.put("transactions_by_pattern", Since4Scenarios::transactions);
+        ALL.put("group_outlives_a_restart_consumer", world -> GroupScenarios.outlivesRestart(world, "consumer"));
     }
 
     private static void groupChanges(World world) {

@@ -53,6 +53,19 @@ final class World implements AutoCloseable {
         this.admin = admin(Map.of("bootstrap.servers", bootstrap));
     }
 
+    private World(World other) {
+        this.bootstrap = other.bootstrap;
+        this.controllers = other.controllers;
+        this.prefix = other.prefix;
+        this.restarts = other.restarts;
+        this.admin = other.admin;
+    }
+
+    /** The same for a scenario that runs beside others; whoever made the first closes it. */
+    World beside() {
+        return new World(this);
+    }
+
     Admin admin(Map<String, Object> settings) {
         Map<String, Object> all = new HashMap<>(settings);
         all.putIfAbsent("default.api.timeout.ms", 60_000);
@@ -128,6 +141,15 @@ final class World implements AutoCloseable {
                 // Not yet.
             }
             Thread.sleep(10);
+        }
+    }
+
+    /** The same where nobody can be interrupted. */
+    static void eventually(Condition condition) {
+        try {
+            until(condition);
+        } catch (InterruptedException error) {
+            throw new IllegalStateException(error);
         }
     }
 

@@ -26,7 +26,9 @@ FAMILIES = (
     "ClusterScenarios",
     "ChangeScenarios",
 )
-SHARED = ("Scenarios", "World", "Reading", "Configs")
+# Their scenarios mostly wait for members and brokers, so they run beside each other.
+GROUP_FAMILIES = ("GroupScenarios", "GroupOffsetScenarios", "GroupAdminScenarios")
+SHARED = ("Scenarios", "World", "Reading", "Configs", "GroupMember", "DoomedMember")
 _SCENARIO = re.compile(r'ALL\.put\("(\w+)"(?: \+ (\w+))?')
 _LOOP = re.compile(r"for \(String (\w+) : List\.of\(([^)]*)\)\) \{\s+ALL")
 
@@ -38,20 +40,25 @@ class Client:
     name: str
     jars: str
     families: tuple[str, ...]
+    families_together: tuple[str, ...]
 
     def scenarios(self) -> list[str]:
         """The names of all scenarios, as the sources have them."""
-        return [name for family in self.families for name in scenario_names(source(family))]
+        return [name for family in self.all_families for name in scenario_names(source(family))]
+
+    @property
+    def all_families(self) -> tuple[str, ...]:
+        return (*self.families, *self.families_together)
 
     def classpath(self) -> str:
         jars = f"{jvm.jars(self.jars)}/*"
-        classes = jvm.compile_java([source_path(name) for name in (*SHARED, *self.families)], jars)
+        classes = jvm.compile_java([source_path(name) for name in (*SHARED, *self.all_families)], jars)
         return f"{classes}:{jars}"
 
 
 CLIENTS = (
-    Client("3.9", "kafka-clients-3.9", (*FAMILIES, "Before4Scenarios")),
-    Client("4.4", "kafka-clients", (*FAMILIES, "Since4Scenarios")),
+    Client("3.9", "kafka-clients-3.9", (*FAMILIES, "Before4Scenarios"), GROUP_FAMILIES),
+    Client("4.4", "kafka-clients", (*FAMILIES, "Since4Scenarios"), (*GROUP_FAMILIES, "ConsumerProtocolScenarios")),
 )
 
 
@@ -86,7 +93,7 @@ def run(client: Client, side: Side) -> dict[str, Outcome]:
     process = jvm.java(
         client.classpath(),
         "Scenarios",
-        *(side.bootstrap, side.controllers, prefix, *client.families),
+        *(side.bootstrap, side.controllers, prefix, *client.families, "together", *client.families_together),
         jvm_options=("-XX:TieredStopAtLevel=1",),
     )
     watchdog = threading.Timer(SECONDS_MAX, process.kill)

@@ -1,7 +1,7 @@
 """Java's kafka-clients, old and new, against Ottla and against Apache Kafka: every scenario gets the same answers.
 
 A scenario is a method in one of the Java files here, and a test of its own for each client. All scenarios of a client
-run in one JVM, beside each other on the two brokers.
+run in one JVM, beside each other on the two brokers; those of groups beside each other on one broker too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from compat_tests.java_clients.scenarios import CLIENTS, Client, Outcome, run
-from compat_tests.side_by_side import Side, both_running
+from compat_tests.side_by_side import IMPATIENT_GROUPS, Side, both_running
 
 pytestmark = pytest.mark.jvm
 
@@ -24,7 +24,7 @@ ByScenario = Mapping[str, Outcome]
 
 @pytest.fixture(scope="session")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
-    with both_running(tmp_path_factory.mktemp("java-clients")) as both:
+    with both_running(tmp_path_factory.mktemp("java-clients"), IMPATIENT_GROUPS) as both:
         yield both
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from compat_tests.kafka_process import CLUSTER_ID
-from compat_tests.kafka_tools.commands import DIRECTORY_COMMANDS, RUNNING_COMMANDS, Command
+from compat_tests.kafka_tools.command import Command
+from compat_tests.kafka_tools.commands import DIRECTORY_COMMANDS, RUNNING_COMMANDS
+from compat_tests.kafka_tools.group_commands import RESETS
 from compat_tests.kafka_tools.tool_jvm import Printed, ToolJvm
 from compat_tests.side_by_side import Side
 
@@ -19,6 +21,7 @@ DELETIONS = {"version": 1, "partitions": [{"topic": "tools", "partition": 0, "of
 
 # What differs from run to run, and what it becomes.
 MASKS = (
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UUID"),
     (re.compile(rf"\b(?!{CLUSTER_ID})(?=[\w-]*[0-9A-Z])[\w-]{{22}}(?![\w-])"), "ID"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\b1[6-9]\d{11}\b"), "TIME"),
@@ -29,12 +32,15 @@ MASKS = (
     (re.compile(r"\b(HighWatermark|Epoch):( +)\d+"), r"\1:\2NUMBER"),
     (re.compile(r"^(\d\s+ID\s+)\d+\s+"), r"\1NUMBER "),
     (re.compile(r"\d+ ms ago +"), "AGO"),
+    # When it began and ended, how fast it was: what counts is how much was read.
+    (re.compile(r"^\d{4}-[^,]*, \d{4}-[^,]*, ([\d.]+), [\d.]+, (\d+), .*"), r"\1 MB, \2 records"),
     (re.compile(r"(records sent), .*"), r"\1"),
     # A node that was stopped: Kafka's has said so to its controller.
     (re.compile(r"\bleader=-?\d+"), "leader=NUMBER"),
     (re.compile(r"(supportedFeatures)=\{.*"), r"\1"),
     # The words of a refusal are each broker's own.
     (re.compile(r"^(Error while executing \w+ command)\b.*"), r"\1"),
+    (re.compile(r"^(Error: Executing consumer group command failed due to [\w.]+): .*"), r"\1"),
 )
 
 TRIES_MAX = 50
@@ -46,22 +52,25 @@ def all_answers(tools: ToolJvm, sides: Sequence[Side], directory: Path) -> Answe
     """Run the whole table on both; at its end both nodes have been stopped."""
     deletions = directory / "deletions.json"
     deletions.write_text(json.dumps(DELETIONS), encoding="utf-8")
-    found = [answers(tools, side, RUNNING_COMMANDS, deletions) for side in sides]
+    resets = directory / "resets.csv"
+    resets.write_text(RESETS, encoding="utf-8")
+    files = {"deletions": str(deletions), "resets": str(resets)}
+    found = [answers(tools, side, RUNNING_COMMANDS, files) for side in sides]
     for side in sides:
         side.stop()
     for side, answered in zip(sides, found, strict=True):
-        answered |= answers(tools, side, DIRECTORY_COMMANDS, deletions)
+        answered |= answers(tools, side, DIRECTORY_COMMANDS, files)
     ottla, kafka = found
     return {name: (ottla[name], kafka[name]) for name in kafka}
 
 
-def answers(tools: ToolJvm, side: Side, commands: Iterable[Command], deletions: Path) -> dict[str, Printed]:
+def answers(tools: ToolJvm, side: Side, commands: Iterable[Command], files: Mapping[str, str]) -> dict[str, Printed]:
     places = {
         "bootstrap": side.bootstrap,
         "controllers": side.controllers,
         "config": str(side.config_path),
         "logs": str(side.log_dir),
-        "deletions": str(deletions),
+        **files,
     }
     found = {}
     for command in commands:

@@ -14,7 +14,7 @@ import pytest
 from compat_tests.kafka_tools.answers import Answers, all_answers
 from compat_tests.kafka_tools.commands import DIRECTORY_COMMANDS, RUNNING_COMMANDS
 from compat_tests.kafka_tools.tool_jvm import a_tool_jvm
-from compat_tests.side_by_side import both_running
+from compat_tests.side_by_side import IMPATIENT_GROUPS, both_running
 
 pytestmark = pytest.mark.jvm
 
@@ -32,7 +32,7 @@ SERVED = {*range(4), *range(18, 24), 32, 33, 34, 35, 37, 43, 44, 55, 57, 60, 61,
 @pytest.fixture(scope="session")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     directory = tmp_path_factory.mktemp("kafka-tools")
-    with both_running(directory) as sides, a_tool_jvm() as tools:
+    with both_running(directory, IMPATIENT_GROUPS) as sides, a_tool_jvm() as tools:
         return all_answers(tools, sides, directory)
 
 

@@ -28,7 +28,8 @@ class Printed(NamedTuple):
 class ToolJvm:
     def __init__(self) -> None:
         classpath = jvm.kafka_classpath()
-        classes = jvm.compile_java([HERE / "ToolRunner.java", HERE / "Settle.java"], classpath)
+        sources = [HERE / f"{name}.java" for name in ("ToolRunner", "Settle", "HeldMember")]
+        classes = jvm.compile_java(sources, classpath)
         self._process = jvm.java(f"{classes}:{classpath}", "ToolRunner", jvm_options=("-XX:TieredStopAtLevel=1",))
 
     def run(self, tool: str, arguments: Sequence[str], given: str = "") -> Printed:

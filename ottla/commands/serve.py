@@ -1,7 +1,8 @@
 """`ottla serve`: a broker in this process, until it is told to stop.
 
 With nothing set it is one node that is broker and controller. What is set comes from a properties file, in a container
-from its variables, and from `--KEY VALUE` words, which win. SIGTERM and SIGINT stop it cleanly; a second one stops it at once.
+from its variables, and from `--KEY VALUE` words, which win. SIGTERM and SIGINT stop it cleanly; a second one stops it
+at once.
 """
 
 from __future__ import annotations

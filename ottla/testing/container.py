@@ -9,6 +9,7 @@ container waits for a small script, which tells it.
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 try:
@@ -34,8 +35,9 @@ class OttlaContainer(DockerContainer):
     ready = r"node \d+ serves "
     start_command = "/opt/ottla/bin/ottla serve --container"
 
-    def __init__(self, image: str = IMAGE, port: int = 9092, **kwargs: Any) -> None:
-        super().__init__(image, **kwargs)
+    def __init__(self, image: str | None = None, port: int = 9092, **kwargs: Any) -> None:
+        """The image is `ottla`, or what $OTTLA_IMAGE names, unless it is given."""
+        super().__init__(image or os.environ.get("OTTLA_IMAGE") or IMAGE, **kwargs)
         self.port = port
         self.with_exposed_ports(port)
         self.with_setting("listeners", f"PLAINTEXT_HOST://0.0.0.0:{port},PLAINTEXT://0.0.0.0:{INTERNAL_PORT}")

@@ -33,6 +33,21 @@ def test_words_win_over_the_file(tmp_path: Path) -> None:
     assert serve.read_settings(None, []) == {}
 
 
+def test_in_a_container_variables_win_over_the_mounted_file_and_words_over_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "server.properties"
+    monkeypatch.setattr("ottla.config.container.MOUNTED_PROPERTIES", str(path))
+    monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "4")
+    assert serve.read_settings(None, [], in_container=True)["num.partitions"] == "4"
+    path.write_text("num.partitions=3\nlog.dirs=/somewhere\n")
+    settings = serve.read_settings(None, ["--node.id=2"], in_container=True)
+    assert (settings["num.partitions"], settings["log.dirs"], settings["node.id"]) == ("4", "/somewhere", "2")
+    assert serve.read_settings(None, ["--num.partitions=5"], in_container=True)["num.partitions"] == "5"
+    assert socket.gethostname() in settings["advertised.listeners"]
+    assert serve.read_settings(None, []) == {}
+
+
 def test_a_file_that_is_not_there_is_told(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "server.properties"
     assert cli.main(["serve", "--config", str(path)]) == 2
@@ -160,7 +175,6 @@ NOT_BEFORE_IT_SERVES = (
     "http",
     "multiprocessing",
     "re2",
-    "tempfile",
     "unittest",
     "uuid",
     "xxhash",

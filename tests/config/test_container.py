@@ -94,7 +94,10 @@ def test_kafka_s_image_reads_the_same_out_of_variables(tmp_path: Path) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
     environment = {**kept, **VARIABLES, "CLUSTER_ID": "b3R0bGEtY29tcGF0LTAwMQ", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
-        [*command, "kafka.docker.KafkaDockerWrapper", "setup", *words], env=environment, capture_output=True, check=False
+        [*command, "kafka.docker.KafkaDockerWrapper", "setup", *words],
+        env=environment,
+        capture_output=True,
+        check=False,
     )
     written = (tmp_path / "final" / "server.properties").read_bytes()
     assert written, done

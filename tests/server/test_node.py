@@ -21,6 +21,7 @@ from ottla.cluster.bootstrap import (
 from ottla.cluster.features import METADATA_VERSION_MAX, VersionRange, default_levels
 from ottla.config.broker import BrokerConfig
 from ottla.config.loading import load
+from ottla.server import later
 from ottla.server import node as node_module
 from ottla.server.node import Node, StartError, own_host_name, serve
 from ottla.server.quorum import QuorumFailed
@@ -28,9 +29,11 @@ from ottla.storage.clean_shutdown import FILE_NAME as CLEAN_MARKER
 from ottla.storage.directory_identity import LogDirectoryError
 from ottla.storage.files import OsDisk
 from ottla.storage.meta_properties import read_meta_properties
-from ottla.wire.errors import KafkaError
+from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.api_versions import ApiVersionsRequest
+from ottla.wire.messages.classic_groups import FindCoordinatorRequest
 from ottla.wire.messages.features import UpdateFeaturesRequest
+from ottla.wire.messages.group_admin import ListGroupsRequest
 from ottla.wire.messages.topics import CreateTopicsRequest
 from tests.server.world import in_trio
 from tests.storage.fake_disk import FakeDisk
@@ -235,6 +238,36 @@ async def test_serve_says_when_clients_are_served_and_when_all_is_loaded(tmp_pat
 
 
 @in_trio
+async def test_what_is_asked_for_before_it_is_loaded_is_loaded_for_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(later, "PATIENCE_SECONDS", 3600.0)
+    async with running(tmp_path) as node:
+        async with Cluster(f"127.0.0.1:{node.bound[0].port}") as cluster:
+            await cluster.refreshed(())  # asks for ApiVersions, which tell of everything
+            assert node.loaded.is_set()
+            found = await cluster.request(FindCoordinatorRequest(coordinator_keys=["g"]))
+            assert [each.key for each in found.coordinators] == ["g"]
+            listed = await cluster.request(ListGroupsRequest())
+        assert listed.error_code == ErrorCode.NONE
+    assert (tmp_path / CLEAN_MARKER).exists()
+
+
+@in_trio
+async def test_metadata_are_answered_by_a_node_that_has_loaded_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(later, "PATIENCE_SECONDS", 3600.0)
+    async with running(tmp_path) as node:
+        stream = await trio.open_tcp_stream("127.0.0.1", node.bound[0].port)
+        async with stream:
+            await stream.send_all(bytes.fromhex("0000000e 0003 0001 00000007 0000 00000000".replace(" ", "")))
+            assert (await stream.receive_some())[4:8] == bytes((0, 0, 0, 7))
+        assert not node.loaded.is_set()
+    assert (tmp_path / CLEAN_MARKER).exists()  # nor does it need the rest in order to stop
+
+
+@in_trio
 async def test_a_stop_that_does_not_reach_the_disk_is_not_called_clean(caplog: pytest.LogCaptureFixture) -> None:
     disk = FakeDisk()
     node = Node(config_of(Path("/data")), disk)
@@ -280,9 +313,7 @@ async def test_a_metadata_log_of_another_quorum_is_refused(tmp_path: Path) -> No
     partition = tmp_path / METADATA_LOG_DIRECTORY
     partition.mkdir()
     (partition / f"{0:020}.log").write_bytes(b"")
-    with pytest.RaisesGroup(
-        pytest.RaisesExc(StartError, match="nobody is named who votes"), flatten_subgroups=True
-    ):
+    with pytest.RaisesGroup(pytest.RaisesExc(StartError, match="nobody is named who votes"), flatten_subgroups=True):
         await Node(config_of(tmp_path)).run()
     assert not is_locked(tmp_path)
 

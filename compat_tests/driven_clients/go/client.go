@@ -58,6 +58,12 @@ type Group struct {
 	Members int    `json:"members"`
 }
 
+// ListedGroup is what lists of groups tell of one, as far as the library tells it.
+type ListedGroup struct {
+	State string `json:"state,omitempty"`
+	Type  string `json:"type,omitempty"`
+}
+
 // Progress of a group in one partition; Committed is -1 where nothing is.
 type Progress struct {
 	Partition int32 `json:"partition"`
@@ -80,7 +86,11 @@ type Client interface {
 	OffsetAt(ctx context.Context, topic string, partition int32, timestamp int64) (int64, error)
 	Progress(ctx context.Context, group, topic string) ([]Progress, error)
 	DescribeGroup(ctx context.Context, group string) (Group, error)
+	ListGroups(ctx context.Context) (map[string]ListedGroup, error)
 	DeleteGroup(ctx context.Context, group string) error
+	// SetCommitted commits in the place of a group that has no members.
+	SetCommitted(ctx context.Context, group, topic string, partition int32, offset int64) error
+	DeleteCommitted(ctx context.Context, group, topic string, partition int32) error
 	// Join makes a member, which goes on by itself and prints events.
 	Join(r Request) (Member, error)
 	// Code is the error that the broker named, or 0 where it named none.
@@ -99,6 +109,7 @@ type event struct {
 	Partitions []int32 `json:"partitions,omitempty"`
 	Record     *Record `json:"record,omitempty"`
 	Message    string  `json:"message,omitempty"`
+	Code       int16   `json:"code,omitempty"`
 }
 
 func tellAssigned(partitions ...int32) { printLine(event{Event: "assigned", Partitions: partitions}) }
@@ -107,5 +118,7 @@ func tellRevoked(partitions ...int32) { printLine(event{Event: "revoked", Partit
 
 func tellRecord(record Record) { printLine(event{Event: "record", Record: &record}) }
 
-// tellTrouble is for whoever reads why a test failed; no test waits for it.
-func tellTrouble(err error) { printLine(event{Event: "trouble", Message: err.Error()}) }
+// tellTrouble tells an error with the broker's number for it, or 0, for tests and for whoever reads why one failed.
+func tellTrouble(err error, code int16) {
+	printLine(event{Event: "trouble", Message: err.Error(), Code: code})
+}

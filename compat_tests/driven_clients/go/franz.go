@@ -27,6 +27,7 @@ var franzCodecs = map[string]kgo.CompressionCodec{
 var franzProtocols = map[string][]kgo.GroupOpt{
 	"eager":       {kgo.Balancers(kgo.RangeBalancer())},
 	"cooperative": {kgo.Balancers(kgo.CooperativeStickyBalancer())},
+	"consumer":    {kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()},
 }
 
 func newFranz(address string) (Client, error) {
@@ -37,7 +38,9 @@ func newFranz(address string) (Client, error) {
 	return &franz{address, kadm.NewClient(client)}, nil
 }
 
-func (f *franz) Code(err error) int16 {
+func (f *franz) Code(err error) int16 { return franzCode(err) }
+
+func franzCode(err error) int16 {
 	var known *kerr.Error
 	if errors.As(err, &known) {
 		return known.Code
@@ -165,39 +168,4 @@ func (f *franz) OffsetAt(ctx context.Context, topic string, partition int32, tim
 	}
 	found, _ := listed.Lookup(topic, partition)
 	return found.Offset, found.Err
-}
-
-func (f *franz) Progress(ctx context.Context, group, topic string) ([]Progress, error) {
-	lags, err := f.admin.Lag(ctx, group)
-	if err != nil {
-		return nil, err
-	}
-	described := lags[group]
-	if err := described.Error(); err != nil {
-		return nil, err
-	}
-	var found []Progress
-	for _, lag := range described.Lag.Sorted() {
-		if lag.Topic == topic {
-			found = append(found, Progress{lag.Partition, lag.Commit.At, lag.End.Offset})
-		}
-	}
-	return found, nil
-}
-
-func (f *franz) DescribeGroup(ctx context.Context, group string) (Group, error) {
-	described, err := f.admin.DescribeGroups(ctx, group)
-	if err != nil {
-		return Group{}, err
-	}
-	found := described[group]
-	return Group{found.State, len(found.Members)}, found.Err
-}
-
-func (f *franz) DeleteGroup(ctx context.Context, group string) error {
-	deleted, err := f.admin.DeleteGroup(ctx, group)
-	if err != nil {
-		return err
-	}
-	return deleted.Err
 }

@@ -54,7 +54,7 @@ func (m *franzMember) poll() {
 		if fetches.IsClientClosed() {
 			return
 		}
-		fetches.EachError(func(_ string, _ int32, err error) { tellTrouble(err) })
+		fetches.EachError(func(_ string, _ int32, err error) { tellTrouble(err, franzCode(err)) })
 		fetches.EachRecord(func(one *kgo.Record) { tellRecord(fromFranz(one)) })
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -34,7 +33,9 @@ func newKafkaGo(address string) (Client, error) {
 	return &kafkaGo{address, client}, nil
 }
 
-func (k *kafkaGo) Code(err error) int16 {
+func (k *kafkaGo) Code(err error) int16 { return kafkaGoCode(err) }
+
+func kafkaGoCode(err error) int16 {
 	var known kafka.Error
 	if errors.As(err, &known) {
 		return int16(known)
@@ -192,48 +193,4 @@ func (k *kafkaGo) OffsetAt(ctx context.Context, topic string, partition int32, t
 		return conn.ReadFirstOffset()
 	}
 	return conn.ReadOffset(time.UnixMilli(timestamp))
-}
-
-func (k *kafkaGo) Progress(ctx context.Context, group, topic string) ([]Progress, error) {
-	partitions, err := k.partitions(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
-	request := &kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}}
-	fetched, err := k.client.OffsetFetch(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if fetched.Error != nil {
-		return nil, fetched.Error
-	}
-	var found []Progress
-	for _, one := range fetched.Topics[topic] {
-		end, err := k.OffsetAt(ctx, topic, int32(one.Partition), latest)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, Progress{int32(one.Partition), one.CommittedOffset, end})
-	}
-	return found, nil
-}
-
-func (k *kafkaGo) DescribeGroup(ctx context.Context, group string) (Group, error) {
-	described, err := k.client.DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
-	if err != nil {
-		return Group{}, err
-	}
-	if len(described.Groups) != 1 {
-		return Group{}, fmt.Errorf("%d groups are described", len(described.Groups))
-	}
-	found := described.Groups[0]
-	return Group{found.GroupState, len(found.Members)}, found.Error
-}
-
-func (k *kafkaGo) DeleteGroup(ctx context.Context, group string) error {
-	deleted, err := k.client.DeleteGroups(ctx, &kafka.DeleteGroupsRequest{GroupIDs: []string{group}})
-	if err != nil {
-		return err
-	}
-	return deleted.Errors[group]
 }

@@ -47,7 +47,7 @@ func (m *kafkaGoMember) consume() {
 			return
 		}
 		if err != nil {
-			tellTrouble(err)
+			tellTrouble(err, kafkaGoCode(err))
 			continue
 		}
 		m.mutex.Lock()
@@ -63,7 +63,7 @@ func (m *kafkaGoMember) consume() {
 func (m *kafkaGoMember) read(ctx context.Context, assigned kafka.PartitionAssignment) {
 	reader, err := m.client.reader(m.topic, assigned.ID, assigned.Offset)
 	if err != nil {
-		tellTrouble(err)
+		tellTrouble(err, kafkaGoCode(err))
 		return
 	}
 	defer reader.Close()
@@ -78,7 +78,7 @@ func (m *kafkaGoMember) read(ctx context.Context, assigned kafka.PartitionAssign
 			return
 		}
 		if err != nil {
-			tellTrouble(err)
+			tellTrouble(err, kafkaGoCode(err))
 			continue
 		}
 		tellRecord(fromKafkaGo(one))

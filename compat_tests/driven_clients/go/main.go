@@ -108,8 +108,14 @@ func (d *driver) do(ctx context.Context, r Request) (any, error) {
 		return d.client.Progress(ctx, r.Group, r.Topic)
 	case "describe_group":
 		return d.client.DescribeGroup(ctx, r.Group)
+	case "list_groups":
+		return d.client.ListGroups(ctx)
 	case "delete_group":
 		return nil, d.client.DeleteGroup(ctx, r.Group)
+	case "set_committed":
+		return nil, d.client.SetCommitted(ctx, r.Group, r.Topic, r.Partition, r.Offset)
+	case "delete_committed":
+		return nil, d.client.DeleteCommitted(ctx, r.Group, r.Topic, r.Partition)
 	case "join":
 		member, err := d.client.Join(r)
 		d.member = member

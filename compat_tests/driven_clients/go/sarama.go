@@ -35,7 +35,9 @@ func newSarama(address string) (Client, error) {
 	return &saramaClient{[]string{address}, client, admin}, nil
 }
 
-func (s *saramaClient) Code(err error) int16 {
+func (s *saramaClient) Code(err error) int16 { return saramaCode(err) }
+
+func saramaCode(err error) int16 {
 	var known sarama.KError
 	if errors.As(err, &known) {
 		return int16(known)
@@ -154,39 +156,4 @@ func (s *saramaClient) DescribeTopic(_ context.Context, topic string) (Topic, er
 
 func (s *saramaClient) OffsetAt(_ context.Context, topic string, partition int32, timestamp int64) (int64, error) {
 	return s.client.GetOffset(topic, partition, timestamp)
-}
-
-func (s *saramaClient) Progress(_ context.Context, group, topic string) ([]Progress, error) {
-	partitions, err := s.client.Partitions(topic)
-	if err != nil {
-		return nil, err
-	}
-	committed, err := s.admin.ListConsumerGroupOffsets(group, map[string][]int32{topic: partitions})
-	if err != nil {
-		return nil, err
-	}
-	var found []Progress
-	for _, partition := range partitions {
-		end, err := s.client.GetOffset(topic, partition, latest)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, Progress{partition, committed.GetBlock(topic, partition).Offset, end})
-	}
-	return found, nil
-}
-
-func (s *saramaClient) DescribeGroup(_ context.Context, group string) (Group, error) {
-	described, err := s.admin.DescribeConsumerGroups([]string{group})
-	if err != nil {
-		return Group{}, err
-	}
-	if described[0].Err != sarama.ErrNoError {
-		return Group{}, described[0].Err
-	}
-	return Group{described[0].State, len(described[0].Members)}, nil
-}
-
-func (s *saramaClient) DeleteGroup(_ context.Context, group string) error {
-	return s.admin.DeleteConsumerGroup(group)
 }

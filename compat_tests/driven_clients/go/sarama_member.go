@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -58,7 +59,12 @@ func (m *saramaMember) consume() {
 		m.restart = restart
 		m.mutex.Unlock()
 		if err := m.group.Consume(session, []string{m.topic}, m); err != nil {
-			tellTrouble(err)
+			tellTrouble(err, saramaCode(err))
+			if errors.Is(err, sarama.ErrFencedInstancedId) {
+				// Another has its name; by coming back it would only take it away again.
+				restart()
+				return
+			}
 		}
 		restart()
 	}
@@ -66,7 +72,7 @@ func (m *saramaMember) consume() {
 
 func (m *saramaMember) tellErrors() {
 	for err := range m.group.Errors() {
-		tellTrouble(err)
+		tellTrouble(err, saramaCode(err))
 	}
 }
 

@@ -1,42 +1,37 @@
-"""Scripts of raw group requests, drawn by seed, and what a broker says to each: the same on Ottla and on Apache Kafka.
+"""Scripts of the classic group protocol, drawn by seed.
 
 A script plays two members of one group, static or not, who come, sync, commit, leave, come back and get it wrong in
-every way that can be drawn. After each step the group is described. Ids that brokers make up are written as names;
-times and texts are left out. A JoinGroup that waits stays open on its member's own connection until the other has
-joined. Nothing depends on time: timeouts are far longer than a script, and the first rebalance is not delayed.
+every way that can be drawn. After each step the group is described. A JoinGroup that waits stays open on its member's
+own connection until the other has joined. Nothing depends on time: timeouts are far longer than a script, and the first
+rebalance is not delayed.
 
 The members are two, since the lead goes to the next one in a hash table where it has to be taken over.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
-from typing import Any
 
+from compat_tests.group_scripts.asking import (
+    NO_SUCH_GROUP,
+    OTHER_TOPIC,
+    POLLS_MAX,
+    STATIC_VERSION_MIN,
+    TIMEOUT_MS,
+    TOPIC,
+    response_of,
+)
+from compat_tests.group_scripts.offsets import OffsetQuestions
 from compat_tests.raw_requests import RawConnection
-from ottla.wire.api_keys import ApiKey
-from ottla.wire.json_form import to_json
-from ottla.wire.messages import response_type
 from ottla.wire.messages.classic_groups import (
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
     SyncGroupRequest,
 )
-from ottla.wire.messages.group_admin import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
-from ottla.wire.messages.group_offsets import OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest
-from ottla.wire.primitives import uuid_text
-from ottla.wire.schema import Request
+from ottla.wire.messages.group_admin import DescribeGroupsRequest
 
-TIMEOUT_MS = 600_000
-TOPIC, OTHER_TOPIC = "scripted", "unscripted"
-# The highest that Apache Kafka 4.3, the referee, knows.
-VERSIONS_MAX: dict[type[Request], int] = {DeleteGroupsRequest: 2}
-# Far more than a broker needs to see a request; these end a script that hangs, they pace nothing.
-POLLS_MAX = 100_000
-LEFT_OUT = {"errorMessage", "throttleTimeMs"}
-STATIC_VERSION_MIN = {JoinGroupRequest: 5, SyncGroupRequest: 3, HeartbeatRequest: 3, OffsetCommitRequest: 7}
+MEMBERS = 2
 
 
 def subscription(topic: str) -> bytes:
@@ -75,21 +70,16 @@ class Member:
         self.member_id, self.generation, self.is_in = "", -1, False
 
 
-class Script:
-    """`transcript` is what was asked and answered, in words that do not depend on the broker."""
-
+class ClassicScript(OffsetQuestions):
     def __init__(self, seed: int, connections: list[RawConnection], topic_ids: dict[str, bytes]) -> None:
-        self.luck = random.Random(seed)
-        self.group_id = f"script-{seed}"
-        self.topic_ids = topic_ids
-        self.control = connections[0]
-        self.members = [Member(number, connection) for number, connection in enumerate(connections[1:])]
-        self.transcript: list[str] = []
+        super().__init__(seed, f"script-{seed}", connections[0], topic_ids)
+        self.members = [Member(number, connection) for number, connection in enumerate(connections[1 : 1 + MEMBERS])]
         self.leader = ""
         # What the group should be: the script never asks for what would wait for ever.
         self.is_stable = False
         self.must_rejoin = False
-        self._names = {uuid_text(topic_id): f"<id of {name}>" for name, topic_id in topic_ids.items()}
+        # As it was described last.
+        self.state = ""
 
     def run(self, steps: int) -> list[str]:
         for _ in range(steps):
@@ -99,37 +89,6 @@ class Script:
         self.round_of_syncs()
         self.describe()
         return self.transcript
-
-    # Asking
-
-    def version(self, kind: type[Request], *, is_static: bool = False) -> int:
-        high = VERSIONS_MAX.get(kind, kind.versions.high)
-        low = STATIC_VERSION_MIN.get(kind, 0) if is_static else kind.versions.low
-        return self.luck.randint(max(low, kind.versions.low), high)
-
-    def ask(self, connection: RawConnection, request: Request, version: int) -> Any:
-        kind = response_of(type(request))
-        response = connection.send(request, kind, version)
-        self.note(request, response, version)
-        return response
-
-    def note(self, request: Request, response: Any, version: int) -> None:
-        asked, told = self._plain(to_json(request, version)), self._plain(to_json(response, version))
-        self.transcript.append(f"{type(request).__name__} v{version} {asked} -> {told}")
-
-    def _plain(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: self._plain(one) for key, one in value.items() if key not in LEFT_OUT}
-        if isinstance(value, list):
-            return sorted((self._plain(one) for one in value), key=repr)
-        if isinstance(value, str):
-            for broker_made, name in self._names.items():
-                value = value.replace(broker_made, name)
-        return value
-
-    def name(self, made_up: str, owner: str) -> None:
-        if made_up:
-            self._names.setdefault(made_up, f"<{len(self._names)} of {owner}>")
 
     # Joining
 
@@ -198,7 +157,7 @@ class Script:
         everybody = self.awaited()
         if not everybody:
             return
-        if not any(member.is_in for member in everybody):
+        if not any(member.is_in for member in everybody) and self.state != "PreparingRebalance":
             # The first rebalance does not wait for anybody: one after the other.
             self.join_together(everybody[:1])
             everybody = self.awaited()
@@ -391,131 +350,49 @@ class Script:
         request = LeaveGroupRequest(group_id=self.group_id, members=chosen)
         self.ask(self.control, request, self.luck.randint(3, 5))
 
-    def commit(self) -> None:
-        """In Kafka a first commit that is refused for its note leaves a group that can be joined and not seen."""
-        member_id, instance_id, generation = self.somebody()
-        version = self.version(OffsetCommitRequest, is_static=instance_id is not None)
-        partitions = [
-            OffsetCommitRequest.OffsetCommitRequestPartition(
-                partition_index=self.luck.randrange(4),
-                committed_offset=self.luck.randrange(100),
-                committed_leader_epoch=self.luck.randrange(-1, 3) if version >= 6 else -1,
-                committed_metadata=self.luck.choice(["", None, "note", "x" * 4097 if self.awaited() else "x" * 4096]),
-            )
-        ]
-        name = self.luck.choice([TOPIC, OTHER_TOPIC, "missing"])
-        topic = OffsetCommitRequest.OffsetCommitRequestTopic(
-            name=name, topic_id=self.topic_ids.get(name, b"\7" * 16), partitions=partitions
-        )
-        request = OffsetCommitRequest(
-            group_id=self.group_id,
-            generation_id_or_member_epoch=generation,
-            member_id=member_id,
-            group_instance_id=instance_id,
-            topics=[topic],
-        )
-        self.ask(self.control, request, version)
-
-    def fetch(self) -> None:
-        version = self.version(OffsetFetchRequest)
-        names = self.luck.sample([TOPIC, OTHER_TOPIC, "missing"], 2)
-        if version < 8:
-            topics: Any = [
-                OffsetFetchRequest.OffsetFetchRequestTopic(name=name, partition_indexes=[0, 1, 9]) for name in names
-            ]
-            request = OffsetFetchRequest(
-                group_id=self.group_id, topics=None if version >= 2 and self.luck.random() < 0.5 else topics
-            )
-        else:
-            topics = [
-                OffsetFetchRequest.OffsetFetchRequestTopics(
-                    name=name, topic_id=self.topic_ids.get(name, b"\7" * 16), partition_indexes=[0, 1, 9]
-                )
-                for name in names
-            ]
-            groups = [
-                OffsetFetchRequest.OffsetFetchRequestGroup(
-                    group_id=group_id, topics=None if self.luck.random() < 0.5 else topics
-                )
-                for group_id in (self.group_id, "no such group")
-            ]
-            request = OffsetFetchRequest(groups=groups)
-        request.require_stable = version >= 7 and self.luck.random() < 0.5
-        self.ask(self.control, request, version)
-
-    def delete_offsets(self) -> None:
-        topics = [
-            OffsetDeleteRequest.OffsetDeleteRequestTopic(
-                name=name, partitions=[OffsetDeleteRequest.OffsetDeleteRequestPartition(partition_index=0)]
-            )
-            for name in self.luck.sample([TOPIC, OTHER_TOPIC, "missing"], self.luck.randint(1, 3))
-        ]
-        group_id = self.luck.choice([self.group_id, self.group_id, "no such group", ""])
-        self.ask(self.control, OffsetDeleteRequest(group_id=group_id, topics=topics), 0)
+    def has_members(self) -> bool:
+        return bool(self.awaited())
 
     def delete_group(self) -> None:
-        is_free = not self.awaited()
-        names = ["no such group"] if self.luck.random() < 0.5 and is_free else [self.group_id, "no such group"]
-        if any(member.has_id and not member.is_in for member in self.members):
-            return  # an id that was handed out would be forgotten with its group
-        request = DeleteGroupsRequest(groups_names=names)
-        self.ask(self.control, request, self.version(DeleteGroupsRequest))
+        if not any(member.has_id and not member.is_in for member in self.members):
+            super().delete_group()  # an id that was handed out would be forgotten with its group
 
     def describe(self) -> None:
-        """What is committed. Offsets that have to be stable are told when all that was written before is."""
-        topic = OffsetFetchRequest.OffsetFetchRequestTopic(name=TOPIC, partition_indexes=[0])
-        stable = OffsetFetchRequest(group_id=self.group_id, topics=[topic], require_stable=True)
-        self.control.send(stable, response_of(OffsetFetchRequest), 7)
-        operations = self.luck.random() < 0.5
+        """What is committed."""
+        self.settle_writes()
         version = self.version(DescribeGroupsRequest)
-        request = DescribeGroupsRequest(
-            groups=[self.group_id, "no such group"], include_authorized_operations=operations and version >= 3
-        )
-        self.ask(self.control, request, version)
-
-    def listed(self) -> None:
-        """Only this script's own group: others run beside it."""
-        version = self.version(ListGroupsRequest)
-        states = self.luck.choice([[], ["Stable"], ["empty", "PreparingRebalance"], ["nonsense"]])
-        types = self.luck.choice([[], ["classic"], ["Consumer"], ["nonsense"]])
-        request = ListGroupsRequest(
-            states_filter=states if version >= 4 else [], types_filter=types if version >= 5 else []
-        )
-        response = self.control.send(request, response_of(ListGroupsRequest), version)
-        response.groups = [one for one in response.groups if one.group_id == self.group_id]
-        self.note(request, response, version)
+        operations = self.luck.random() < 0.5 and version >= 3
+        request = DescribeGroupsRequest(groups=[self.group_id, NO_SUCH_GROUP], include_authorized_operations=operations)
+        response = self.ask(self.control, request, version)
+        (self.state,) = (group.group_state for group in response.groups if group.group_id == self.group_id)
 
 
-def response_of(kind: type[Request]) -> Any:
-    return response_type(ApiKey(kind.api_key))
-
-
-Step = Callable[[Script], None]
+Step = Callable[[ClassicScript], None]
 
 PROBES: tuple[Step, ...] = (
-    Script.heartbeat,
-    Script.heartbeat,
-    Script.wrong_sync,
-    Script.wrong_join,
-    Script.wrong_leave,
-    Script.commit,
-    Script.commit,
-    Script.fetch,
-    Script.delete_offsets,
-    Script.delete_group,
-    Script.listed,
+    ClassicScript.heartbeat,
+    ClassicScript.heartbeat,
+    ClassicScript.wrong_sync,
+    ClassicScript.wrong_join,
+    ClassicScript.wrong_leave,
+    ClassicScript.commit,
+    ClassicScript.commit,
+    ClassicScript.fetch,
+    ClassicScript.delete_offsets,
+    ClassicScript.delete_group,
+    ClassicScript.listed,
 )
 STEPS: tuple[Step, ...] = (
-    Script.come,
-    Script.come,
-    Script.come,
-    Script.rejoin,
-    Script.repeat_join,
-    Script.come_back,
-    Script.round_of_syncs,
-    Script.round_of_syncs,
-    Script.round_of_syncs,
-    Script.leave,
-    Script.probe,
-    Script.probe,
+    ClassicScript.come,
+    ClassicScript.come,
+    ClassicScript.come,
+    ClassicScript.rejoin,
+    ClassicScript.repeat_join,
+    ClassicScript.come_back,
+    ClassicScript.round_of_syncs,
+    ClassicScript.round_of_syncs,
+    ClassicScript.round_of_syncs,
+    ClassicScript.leave,
+    ClassicScript.probe,
+    ClassicScript.probe,
 )

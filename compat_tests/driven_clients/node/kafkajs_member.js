@@ -1,7 +1,7 @@
 // A member of a group: it consumes what it is assigned, commits only when told, and tells what it learns.
 'use strict'
 
-const { fromMessage } = require('./records')
+const { fromMessage } = require('./kafkajs_records')
 
 // Often, so that members notice a rebalance soon.
 const HEARTBEAT_MS = 200

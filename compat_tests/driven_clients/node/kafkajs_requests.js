@@ -3,8 +3,8 @@
 
 const { ConfigResourceTypes, ConfigSource } = require('kafkajs')
 const { randomUUID } = require('node:crypto')
-const codecs = require('./codecs')
-const { fromMessage, toMessage } = require('./records')
+const codecs = require('./kafkajs_codecs')
+const { fromMessage, toMessage } = require('./kafkajs_records')
 
 const LATEST = -1
 const EARLIEST = -2
@@ -100,4 +100,13 @@ exports.describe_group = async ({ group }, { admin }) => {
 
 exports.delete_group = async ({ group }, { admin }) => {
   await admin.deleteGroups([group])
+}
+
+exports.list_groups = async (_, { admin }) => {
+  const { groups } = await admin.listGroups()
+  return Object.fromEntries(groups.map(({ groupId }) => [groupId, {}]))
+}
+
+exports.set_committed = async ({ group, topic, partition, offset }, { admin }) => {
+  await admin.setOffsets({ groupId: group, topic, partitions: [{ partition, offset: String(offset) }] })
 }

@@ -1,0 +1,92 @@
+"""The compose files: they come up, do what they are for, and go down without a trace."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from compat_tests.containers.images import Images
+from compat_tests.containers.story import create_topic, received, send
+from compat_tests.side_by_side import held_port
+
+DOCKER = Path(__file__).resolve().parent.parent.parent / "docker"
+ONE_NODE = DOCKER / "compose.yaml"
+BESIDE_KAFKA = DOCKER / "compose.beside-kafka.yaml"
+PROJECT = "ottla-compose-test"
+
+
+class Composed:
+    """What a compose file stands up, as one project."""
+
+    def __init__(self, path: Path, environment: dict[str, str]) -> None:
+        self._command = ("docker-compose", "--project-name", PROJECT, "--file", str(path))
+        self._environment = os.environ | environment
+
+    def run(self, *words: str) -> str:
+        done = subprocess.run(
+            [*self._command, *words],
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{words}\n{done.stdout}"
+        return done.stdout
+
+
+@contextlib.contextmanager
+def up(path: Path, images: Images, ports: Sequence[int]) -> Iterator[Composed]:
+    names = {"OTTLA_IMAGE": images.ottla, "KAFKA_IMAGE": images.kafka, "SPARK_IMAGE": images.spark}
+    places = dict(zip(("OTTLA_PORT", "KAFKA_PORT"), map(str, ports), strict=False))
+    composed = Composed(path, names | places)
+    try:
+        composed.run("up", "--detach")
+        yield composed
+    finally:
+        composed.run("down", "--volumes", "--timeout", "60")
+
+
+def left_behind() -> list[str]:
+    """Containers, volumes and networks of the project."""
+    found = []
+    for kind in (("ps", "--all"), ("volume", "ls"), ("network", "ls")):
+        command = ("docker", *kind, "--quiet", "--filter", f"label=com.docker.compose.project={PROJECT}")
+        found += subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return found
+
+
+def test_one_node_keeps_its_data_over_down_and_up(images: Images) -> None:
+    with held_port() as port:
+        at = f"localhost:{port}"
+        with up(ONE_NODE, images, [port]) as composed:
+            composed_topic(at, "orders", [b"milk"])
+            assert len(left_behind()) == 3
+            composed.run("down")
+            composed.run("up", "--detach")
+            assert received(at, "orders", 1) == [b"milk"]
+    assert left_behind() == []
+
+
+@pytest.mark.jvm
+def test_spark_copies_a_topic_from_ottla_to_apache_kafka(images: Images) -> None:
+    values = [f"order {number}".encode() for number in range(100)]
+    with held_port() as ottla, held_port() as kafka, up(BESIDE_KAFKA, images, [ottla, kafka]) as composed:
+        composed_topic(f"localhost:{ottla}", "orders", values)
+        composed_topic(f"localhost:{kafka}", "orders", [])
+        job = ("/opt/spark/bin/spark-submit", "/opt/jobs/copy_topic.py", "ottla:19092", "kafka:19092", "orders")
+        composed.run("exec", "-T", "spark", *job)
+        assert sorted(received(f"localhost:{kafka}", "orders", len(values))) == sorted(values)
+    assert left_behind() == []
+
+
+def composed_topic(bootstrap: str, topic: str, values: Sequence[bytes]) -> None:
+    """kafka-python tries again until a broker that is on its way up answers."""
+    create_topic(bootstrap, topic)
+    send(bootstrap, topic, values)

@@ -1,0 +1,140 @@
+"""Produce with records that are none: whoever stored them would break every reader. What is refused, and how."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+
+from compat_tests.scenarios.batches import TIME_MS, batch
+from compat_tests.scenarios.produce import produce
+from compat_tests.scenarios.reading import read_back
+from compat_tests.scenarios.scenario import Area
+from compat_tests.scenarios.stage import Stage
+from ottla.wire.messages.produce import ProduceRequest
+from ottla.wire.records import Codec
+from ottla.wire.records.batch import ATTRIBUTES_POSITION, CRC_POSITION, HEADER_BYTES, MAGIC_POSITION
+from ottla.wire.records.checksum import crc32c
+from tests.storage.batches import lz4_batch
+
+AREA = Area("bad records")
+LENGTH_POSITION, LAST_DELTA_POSITION, COUNT_POSITION = 8, 23, 57
+MAX_TIMESTAMP_POSITION = 35
+
+
+def patched(data: bytes, position: int, value: bytes, *, is_summed: bool = True) -> bytes:
+    """A batch with other bytes at a place, its checksum made good again unless told otherwise."""
+    made = bytearray(data)
+    made[position : position + len(value)] = value
+    if is_summed:
+        made[CRC_POSITION:ATTRIBUTES_POSITION] = struct.pack(">I", crc32c(bytes(made[ATTRIBUTES_POSITION:]), 0))
+    return bytes(made)
+
+
+def with_attributes(attributes: int) -> bytes:
+    return patched(batch(b"abc"), ATTRIBUTES_POSITION, struct.pack(">h", attributes))
+
+
+def with_body(body: bytes, *, codec: Codec = Codec.NONE, count: int = 1) -> bytes:
+    """A batch whose records are these bytes."""
+    head = bytearray(batch(b"x")[:HEADER_BYTES])
+    head[LENGTH_POSITION : LENGTH_POSITION + 4] = struct.pack(">i", HEADER_BYTES - 12 + len(body))
+    head[COUNT_POSITION : COUNT_POSITION + 4] = struct.pack(">i", count)
+    return patched(bytes(head) + body, ATTRIBUTES_POSITION, struct.pack(">h", codec))
+
+
+def old_message(magic: int) -> bytes:
+    """A message set of the format before batches, with one message."""
+    time = struct.pack(">q", TIME_MS) if magic == 1 else b""
+    content = struct.pack(">bb", magic, 0) + time + struct.pack(">i", -1) + struct.pack(">i", 1) + b"x"
+    message = struct.pack(">I", zlib.crc32(content)) + content
+    return struct.pack(">qi", 0, len(message)) + message
+
+
+BAD: dict[str, Callable[[], bytes]] = {
+    "a wrong checksum": lambda: patched(batch(b"abc"), CRC_POSITION, b"\0\0\0\1", is_summed=False),
+    "a flipped bit": lambda: patched(batch(b"abc"), HEADER_BYTES + 3, b"\xff", is_summed=False),
+    "cut short": lambda: batch(b"abc")[:-2],
+    "cut in the header": lambda: batch(b"abc")[:30],
+    "a few bytes": lambda: b"\0\1\2",
+    "zeros": lambda: bytes(100),
+    "bytes behind it": lambda: batch(b"abc") + b"\0\0\0",
+    "length too small": lambda: patched(batch(b"abc"), LENGTH_POSITION, struct.pack(">i", 10), is_summed=False),
+    "length negative": lambda: patched(batch(b"abc"), LENGTH_POSITION, struct.pack(">i", -1), is_summed=False),
+    "too many counted": lambda: patched(batch(b"a", b"b"), COUNT_POSITION, struct.pack(">i", 3)),
+    "too few counted": lambda: patched(batch(b"a", b"b"), COUNT_POSITION, struct.pack(">i", 1)),
+    "none counted": lambda: patched(batch(b"a", b"b"), COUNT_POSITION, struct.pack(">i", 0)),
+    "a negative count": lambda: patched(batch(b"a", b"b"), COUNT_POSITION, struct.pack(">i", -1)),
+    "a wrong last offset": lambda: patched(batch(b"a", b"b"), LAST_DELTA_POSITION, struct.pack(">i", 5)),
+    "a negative last offset": lambda: patched(batch(b"a"), LAST_DELTA_POSITION, struct.pack(">i", -1)),
+    "magic 3": lambda: patched(batch(b"abc"), MAGIC_POSITION, b"\3"),
+    "magic 0": lambda: old_message(0),
+    "magic 1": lambda: old_message(1),
+    "magic negative": lambda: patched(batch(b"abc"), MAGIC_POSITION, b"\xff"),
+    "a codec that is none": lambda: with_attributes(5),
+    "a control batch": lambda: with_attributes(0x20),
+    "the log's time": lambda: with_attributes(0x08),
+    "a delete horizon": lambda: with_attributes(0x40),
+    "an unknown attribute": lambda: with_attributes(0x100),
+    "a base offset": lambda: batch(b"a", b"b", base_offset=77),
+    "a record longer than the batch": lambda: with_body(b"\x7e\0\0\0\1\1\0"),
+    "a record of negative length": lambda: with_body(b"\1\0\0\0\1\1\0"),
+    "a key longer than its record": lambda: with_body(b"\x0e\0\0\0\x40\1\0\0"),
+    "a record shorter than its length": lambda: with_body(b"\x14\0\0\0\1\2a\0\0\0\0"),
+    "negative headers": lambda: with_body(b"\x0e\0\0\0\1\2a\1"),
+    "more headers than bytes": lambda: with_body(b"\x0e\0\0\0\1\2a\x7e"),
+    "bytes behind the records": lambda: with_body(b"\x0e\0\0\0\1\2a\0\0\0\0"),
+    "no bytes": lambda: with_body(b""),
+    "an emptied batch": lambda: with_body(b"", count=0),
+    "another largest time": lambda: patched(batch(b"a"), MAX_TIMESTAMP_POSITION, struct.pack(">q", TIME_MS + 99)),
+    "an offset that is not the next": lambda: with_body(b"\x0e\0\0\x0a\1\2a\0"),
+    "gzip garbage": lambda: with_body(b"garbage garbage", codec=Codec.GZIP),
+    "snappy garbage": lambda: with_body(b"garbage garbage", codec=Codec.SNAPPY),
+    "lz4 garbage": lambda: with_body(b"garbage garbage", codec=Codec.LZ4),
+    "zstd garbage": lambda: with_body(b"garbage garbage", codec=Codec.ZSTD),
+    "gzip cut short": lambda: recounted(batch(*([b"abc"] * 50), codec=Codec.GZIP), -9),
+    "zstd cut short": lambda: recounted(batch(*([b"abc"] * 50), codec=Codec.ZSTD), -9),
+    "lz4 of linked blocks": lambda: lz4_batch(block_linked=True),
+    "too few in gzip": lambda: patched(batch(b"a", b"b", codec=Codec.GZIP), COUNT_POSITION, struct.pack(">i", 3)),
+    "too many in gzip": lambda: patched(batch(b"a", b"b", codec=Codec.GZIP), COUNT_POSITION, struct.pack(">i", 1)),
+    "transactional without a transaction": lambda: batch(
+        b"a", producer_id=6000, producer_epoch=0, base_sequence=0, is_transactional=True
+    ),
+    "transactional without a producer": lambda: batch(b"a", is_transactional=True),
+}
+
+
+def recounted(data: bytes, end: int) -> bytes:
+    """A batch that lost its end, with a length and a checksum that are right."""
+    cut = data[:end]
+    return patched(cut, LENGTH_POSITION, struct.pack(">i", len(cut) - 12))
+
+
+@AREA.cases(BAD)
+def are_refused(stage: Stage, make: Callable[[], bytes]) -> None:
+    """The next good batch is taken, and the log holds what was taken and no more."""
+    topic = stage.topic()
+    produce(stage, topic, make())
+    produce(stage, topic, batch(b"good"))
+    read_back(stage, topic)
+
+
+@AREA.at(ProduceRequest, {"a wrong checksum": BAD["a wrong checksum"], "magic 1": BAD["magic 1"], "cut short": BAD["cut short"]})
+def are_refused_at(stage: Stage, version: int, make: Callable[[], bytes]) -> None:
+    produce(stage, stage.topic(), make(), version=version)
+
+
+@AREA.cases({"plain": Codec.NONE, "compressed": Codec.GZIP, "alone": None})
+def no_key_in_a_compacted_topic(stage: Stage, codec: Codec | None) -> None:
+    topic = stage.topic(configs={"cleanup.policy": "compact"})
+    records = (b"a",) if codec is None else ((b"k", b"a"), (None, b"b"), (b"k", b"c"), (None, b"d"))
+    produce(stage, topic, batch(*records, codec=codec or Codec.NONE))
+    produce(stage, topic, batch((b"k", None)))
+    read_back(stage, topic)
+
+
+@AREA.one
+def one_good_and_one_bad_partition(stage: Stage) -> None:
+    topic = stage.topic(partitions=2)
+    produce(stage, topic, BAD["a wrong checksum"](), batch(b"good"))
+    read_back(stage, topic, partition=1)
