@@ -14,6 +14,12 @@ from compat_tests import kafka_topics
 from compat_tests.kafka_process import HOST, NODE_ID, KafkaNode
 from compat_tests.node_state import BROKER, TOPIC, NodeState, ask
 from compat_tests.raw_requests import RawConnection
+from ottla.wire.messages.acls import (
+    CreateAclsRequest,
+    CreateAclsResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
 from ottla.wire.messages.client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -33,6 +39,12 @@ from ottla.wire.records import Record
 from tests.server.node_process import a_process
 
 SET, DELETE = 0, 1
+# Rules are kept for those only who have somebody to go by them, which Ottla has not.
+WITH_RULES = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+ANY, TOPIC_RESOURCE, LITERAL, READ, ALLOW = 1, 2, 3, 3, 3
 MIN_INSYNC = "min.insync.replicas"
 TOPICS: dict[str, dict[str, str]] = {
     "empty": {},
@@ -58,7 +70,7 @@ class Life:
     state: NodeState
     refusals: list[int]
     read: dict[str, list[Record]]
-    unserved: tuple[Any, Any] | None = None
+    unserved: tuple[Any, ...] | None = None
 
 
 @dataclass
@@ -93,6 +105,8 @@ def exchange(node: KafkaNode) -> Lives:
         f"PLAINTEXT://{HOST}:0,CONTROLLER://{HOST}:0",
         "--metadata.log.max.record.bytes.between.snapshots",
         "1",
+        "--authorizer.class.name",
+        "",
     ) as ottla:
         (address,) = ottla.addresses
         port = int(address.rpartition(":")[2])
@@ -163,9 +177,30 @@ def set_what_ottla_does_not_serve(connection: RawConnection) -> None:
         AlterUserScramCredentialsRequest(deletions=[], upsertions=[user]), AlterUserScramCredentialsResponse, 0
     )
     assert users.results[0].error_code == 0, users
+    rule = CreateAclsRequest.AclCreation(
+        resource_type=TOPIC_RESOURCE,
+        resource_name="plain",
+        resource_pattern_type=LITERAL,
+        principal="User:alice",
+        host="*",
+        operation=READ,
+        permission_type=ALLOW,
+    )
+    rules = connection.send(CreateAclsRequest(creations=[rule]), CreateAclsResponse, 3)
+    assert rules.results[0].error_code == 0, rules
 
 
-def what_ottla_does_not_serve(connection: RawConnection) -> tuple[Any, Any]:
+def what_ottla_does_not_serve(connection: RawConnection) -> tuple[Any, ...]:
     quotas = connection.send(DescribeClientQuotasRequest(components=[], strict=False), DescribeClientQuotasResponse, 1)
     users = connection.send(DescribeUserScramCredentialsRequest(users=None), DescribeUserScramCredentialsResponse, 0)
-    return quotas.entries, users.results
+    every = DescribeAclsRequest(
+        resource_type_filter=ANY,
+        resource_name_filter=None,
+        pattern_type_filter=ANY,
+        principal_filter=None,
+        host_filter=None,
+        operation=ANY,
+        permission_type=ANY,
+    )
+    rules = connection.send(every, DescribeAclsResponse, 3)
+    return quotas.entries, users.results, rules.resources

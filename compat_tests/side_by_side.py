@@ -10,12 +10,12 @@ else while a node is down, and a client that tries it meanwhile is refused.
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
 from compat_tests.kafka_process import CLUSTER_ID, HOST, SINGLE_NODE, KafkaNode
+from tests.held_ports import held_port
 from tests.server.node_process import ANNOUNCEMENT, NodeProcess
 
 # What Ottla does not serve yet stays at level 0, so Kafka's is put there too.
@@ -136,12 +136,3 @@ def a_side(kind: type[OttlaSide] | type[KafkaSide], directory: Path) -> Iterator
         stack.callback(side.close)
         side.start()
         yield side
-
-
-@contextlib.contextmanager
-def held_port() -> Iterator[int]:
-    """A port that the kernel picks and keeps. Who sets SO_REUSEADDR too, as servers do, may listen on it."""
-    with socket.socket() as holder:
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        holder.bind((HOST, 0))
-        yield holder.getsockname()[1]

@@ -10,7 +10,7 @@ import pytest
 
 from compat_tests.kafka_process import KafkaNode
 from compat_tests.node_state import BROKER, TOPIC, NodeState
-from compat_tests.node_swap import Lives, exchange
+from compat_tests.node_swap import WITH_RULES, Lives, exchange
 from ottla.wire.errors import ErrorCode
 from ottla.wire.records import iter_batches
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.jvm
 
 @pytest.fixture(scope="module", params=[False, True], ids=["voters by configuration", "voters in the log"])
 def lives(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Lives:
-    return exchange(KafkaNode(tmp_path_factory.mktemp("swap"), is_standalone=request.param))
+    return exchange(KafkaNode(tmp_path_factory.mktemp("swap"), WITH_RULES, is_standalone=request.param))
 
 
 def assert_same(found: NodeState, left: NodeState) -> None:

@@ -83,6 +83,7 @@ CLIENT_TESTS = (
     "compat_tests/clients",
     "compat_tests/command_line",
     "compat_tests/driven_clients",
+    "compat_tests/java_applications",
     "compat_tests/java_clients",
     "compat_tests/kafka_tools",
 )

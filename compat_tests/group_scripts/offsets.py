@@ -101,7 +101,8 @@ class OffsetQuestions(Asker):
         self.ask(self.control, DeleteGroupsRequest(groups_names=group_ids), self.version(DeleteGroupsRequest))
 
     def listed(self) -> None:
-        """Only this script's own group: others are there too."""
+        """Only this script's own group, among others. Kafka may answer a JoinGroup before its group is listed."""
+        self.settle_writes()
         version = self.version(ListGroupsRequest)
         states = self.luck.choice([[], ["Stable"], ["empty", "PreparingRebalance"], ["Assigning"], ["nonsense"]])
         types = self.luck.choice([[], ["classic"], ["Consumer"], ["nonsense"]])

@@ -163,6 +163,9 @@ class Broker:
     def led(self, topic_id: bytes, index: int) -> Partition | None:
         return self._by_id.get(topic_id, {}).get(index)
 
+    def led_by_name(self, topic: str, index: int) -> Partition | None:
+        return self._by_name.get(topic, {}).get(index)
+
     def resign(self, topic: str, topic_id: bytes, index: int) -> Partition | None:
         """The partition is led elsewhere, or is gone."""
         self._forget_quick_partitions()

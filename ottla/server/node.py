@@ -140,6 +140,10 @@ class Node:
         config = self.config
         if not (config.is_broker and config.is_controller):
             raise StartError(f"process.roles is {','.join(config.process_roles)}; only broker,controller is served yet")
+        if config.authorizer_class_name:
+            # Without it everybody could do everything, where somebody has said who may do what.
+            reason = f"authorizer.class.name is {config.authorizer_class_name}; no authorizer is served yet"
+            raise StartError(f"{reason}: leave it empty if everybody may do everything")
         paths = dict.fromkeys((*config.log_directories, config.metadata_directory))
         self.cluster_id = config.cluster_id or found_cluster_id(self.disk, list(paths)) or uuid_text(random_id())
         identity = Identity(self.cluster_id, config.node_id)

@@ -1,4 +1,4 @@
-"""The process that brokers for tests are forked from: it has imported everything, so a fork of it serves at once.
+"""The process that brokers for tests are forked from: it has imported what they need, so a fork of it serves at once.
 
 It forks when its test wants a broker, tells how each has ended, and ends itself when the test has gone, or when nobody
 has wanted a broker for a while. There are no threads in it, since those are not forked along. The test's side of it
@@ -15,21 +15,24 @@ import socket
 import struct
 import sys
 import traceback
+from collections import deque
 from contextlib import suppress
+from importlib import import_module
 from typing import NoReturn
 
-from ottla.testing import child, orders
+from ottla.server import later
+from ottla.testing import child
 from ottla.testing.forking import DESCRIPTOR_COUNT, FORK, NO_PROCESS, PROCESS_ID, STATUS
 
-# What a fork has at hand that a start does not import.
-AT_HAND = (orders,)
+# What a broker needs when it serves: the first has to load it for itself, those that come later find it.
+AT_LEISURE = ("ottla.testing.orders", *later.MODULES)
+PATIENCE_SECONDS = 0.1
 IDLE_SECONDS_MAX = 10.0
 STATUS_FAILED = 1
 
 
 def main() -> None:
     """The descriptor of the line to the test and the test's process id are this program's first two words."""
-    gc.collect()
     gc.freeze()  # a fork's collector would touch, and so copy, every page of what is only read
     with socket.socket(fileno=int(sys.argv[1])) as line:
         ForkServer(line, int(sys.argv[2])).run()
@@ -43,6 +46,7 @@ class ForkServer:
         self._ended: dict[int, int] = {}
         self._woken, self._wakes = socket.socketpair()
         self._wakes.setblocking(False)
+        self._to_load = deque(AT_LEISURE)
 
     def run(self) -> None:
         """Until nobody needs it. Brokers that still run by then know by themselves that their test has gone."""
@@ -55,7 +59,11 @@ class ForkServer:
         if test is not None:
             waiting.register(test, select.POLLIN)
         while True:
-            ready = {descriptor for descriptor, _ in waiting.poll(None if self._ended else IDLE_SECONDS_MAX * 1000)}
+            ready = {descriptor for descriptor, _ in waiting.poll(self._patience_ms())}
+            if not ready and self._to_load:
+                import_module(self._to_load.popleft())
+                gc.freeze()
+                continue
             if not ready or test in ready:
                 return
             if self._woken.fileno() in ready:
@@ -63,6 +71,12 @@ class ForkServer:
                 self._tell_ends()
             if self._line.fileno() in ready and not self._fork():
                 return
+
+    def _patience_ms(self) -> float | None:
+        """How long it waits for something to do, before it does something else."""
+        if self._to_load:
+            return PATIENCE_SECONDS * 1000 if len(self._to_load) == len(AT_LEISURE) else 0.0
+        return None if self._ended else IDLE_SECONDS_MAX * 1000
 
     def _fork(self) -> bool:
         """Do what the test asks for; False if it asks for nothing any more."""

@@ -218,7 +218,9 @@ class History:
         self.world.commit()
         self._start(None)  # the others may be fenced, all of them
         self._become_stable()
-        self.consumers.pop(0)  # one more crash, which only its session tells
+        self.consumers.pop(0)  # one more crash, which only its session tells, if need be to a new coordinator
+        if self.luck.random() < 0.5:
+            self._lose_coordinator()
         if all(consumer.is_fenced for consumer in self.consumers):
             self._start(None)
         self._become_stable()

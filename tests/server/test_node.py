@@ -297,6 +297,15 @@ ELSEWHERE = {"controller_quorum_bootstrap_servers": "127.0.0.1:9093"}
 
 
 @in_trio
+async def test_who_asks_for_an_authorizer_is_not_served_without_one(tmp_path: Path) -> None:
+    name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    with pytest.raises(
+        StartError, match=r"authorizer\.class\.name is .*StandardAuthorizer; no authorizer is served yet"
+    ):
+        await Node(config_of(tmp_path, **{"authorizer.class.name": name})).run()
+
+
+@in_trio
 async def test_a_listener_that_asks_for_more_than_plaintext_is_refused(tmp_path: Path) -> None:
     """Nothing is worse than a port that is taken for an encrypted one."""
     with pytest.raises(StartError, match="listener FIRST is to speak SSL; only PLAINTEXT is served yet"):

@@ -266,9 +266,7 @@ def test_a_start_leads_what_was_led_and_sets_aside_what_does_not_belong(disk: Fa
 def test_before_the_logs_are_loaded_only_the_image_is_followed(disk: FakeDisk, tmp_path: Path) -> None:
     world = World(disk)
     moves, fetching = world.broker.moves, ReplicaFetching(world.broker, lambda: 0)
-    replicas = Replicas(
-        world.broker, NODE_ID, world.directories, world.config_of, moves, world.assignments, fetching
-    )
+    replicas = Replicas(world.broker, NODE_ID, world.directories, world.config_of, moves, world.assignments, fetching)
     for change in world.loader.load([topic(), partition()], base_offset=0, last_offset=1, epoch=1, timestamp_ms=1):
         replicas.committed(change)
     assert NAME in world.broker.image.topics.by_name
