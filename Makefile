@@ -26,9 +26,10 @@ test-fast: $(INSTALLED) ## the inner loop: lint and unit tests, below two minute
 soak: $(INSTALLED) jvm ## what takes longer than the gate may; record the result in docs/measurements.md
 	@$(RUN) tools/run_parts.py soak
 
-bench: $(INSTALLED) jvm ## measure, side by side with others; twenty minutes
+bench: $(INSTALLED) jvm ## measure, side by side with others; half an hour
 	@$(RUN) -m bench.wire
 	@$(RUN) -m bench.broker
+	@$(RUN) -m bench.groups
 
 containers: $(INSTALLED) jvm docker ## the images, and what runs in containers
 	@$(RUN) tools/run_parts.py containers

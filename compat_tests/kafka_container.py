@@ -16,8 +16,8 @@ from ottla.testing.container import OttlaContainer
 
 OFFICIAL_IMAGE = "apache/kafka:4.3.1"
 CONTROLLER_PORT = 9093
-# What a container sets by itself.
-CONTAINERS_OWN = ("listener.security.protocol.map",)
+# What a container sets by itself, and Ottla without being told.
+CONTAINERS_OWN = ("listener.security.protocol.map", "controller.listener.names")
 
 
 class KafkaContainer(OttlaContainer):
@@ -28,6 +28,7 @@ class KafkaContainer(OttlaContainer):
         super().__init__(image or os.environ.get("OTTLA_KAFKA_IMAGE") or OFFICIAL_IMAGE, **kwargs)
         listeners = f"{self.env['KAFKA_LISTENERS']},CONTROLLER://:{CONTROLLER_PORT}"
         self.with_setting("listeners", listeners)
+        self.with_setting("controller.listener.names", "CONTROLLER")
         self.with_setting("controller.quorum.voters", f"{SINGLE_NODE['node.id']}@localhost:{CONTROLLER_PORT}")
         with_single_node(self)
 

@@ -16,8 +16,14 @@ from compat_tests.side_by_side import held_port, listening
 from tests.server.node_process import ANNOUNCEMENT, NodeProcess
 
 KAFKA, OTTLA = "kafka", "ottla"
-# Nothing is cleaned between two looks at a topic, unless its own configuration says so.
-PROPERTIES = {"log.cleaner.min.cleanable.ratio": "1.0"}
+SESSION_MS = "600000"
+PROPERTIES = {
+    # Nothing is cleaned between two looks at a topic, unless its own configuration says so.
+    "log.cleaner.min.cleanable.ratio": "1.0",
+    # However long a busy machine takes for a start, members are not given up.
+    "group.consumer.max.session.timeout.ms": SESSION_MS,
+    "group.consumer.session.timeout.ms": SESSION_MS,
+}
 
 
 class Turns:

@@ -15,6 +15,7 @@ from kafka import KafkaConsumer
 
 from compat_tests.clients.waiting import eventually
 from compat_tests.kafka_topics import SECONDS_MAX
+from compat_tests.node_turns import SESSION_MS
 from compat_tests.raw_requests import RawConnection
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.produce import ProduceRequest, ProduceResponse
@@ -160,6 +161,7 @@ def read_and_go_by_kafka_python(bootstrap: str, topic: str, count: int) -> list[
 
 
 def _consumer(bootstrap: str, group: str, protocol: str) -> confluent_kafka.Consumer:
+    is_classic = protocol == CLASSIC
     return confluent_kafka.Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -167,6 +169,7 @@ def _consumer(bootstrap: str, group: str, protocol: str) -> confluent_kafka.Cons
             "group.protocol": protocol,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
+            **({"session.timeout.ms": int(SESSION_MS), "max.poll.interval.ms": int(SESSION_MS)} if is_classic else {}),
             **QUIET,
         }
     )

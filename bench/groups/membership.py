@@ -27,7 +27,7 @@ class Scene:
     topic: str
     topic_id: bytes
     partition_count: int
-    impatience_seconds: float = 0.2
+    impatience_seconds: float = 0.5
     unstable: set[Group] = field(default_factory=set)
     # Seconds that heartbeats took, and how many offsets were committed, since somebody last looked.
     latencies: list[float] = field(default_factory=list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,12 +13,16 @@ import pytest
 
 from compat_tests.containers.images import Images
 from compat_tests.containers.story import create_topic, received, send
+from compat_tests.kafka_process import READY as KAFKA_READY
 from compat_tests.side_by_side import held_port
 
 DOCKER = Path(__file__).resolve().parent.parent.parent / "docker"
 ONE_NODE = DOCKER / "compose.yaml"
 BESIDE_KAFKA = DOCKER / "compose.beside-kafka.yaml"
 PROJECT = "ottla-compose-test"
+OTTLA_READY = "node 1 serves"
+# Far beyond what a busy machine takes.
+START_SECONDS_MAX = 180
 
 
 class Composed:
@@ -39,6 +44,27 @@ class Composed:
         )
         assert done.returncode == 0, f"{words}\n{done.stdout}"
         return done.stdout
+
+    def wait_for(self, service: str, text: str) -> None:
+        """Return when a service has printed this."""
+        container = self.run("ps", "--quiet", service).strip()
+        printing = subprocess.Popen(
+            ("docker", "logs", "--follow", container), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        watchdog = threading.Timer(START_SECONDS_MAX, printing.kill)
+        watchdog.start()
+        try:
+            assert printing.stdout is not None
+            lines = []
+            for line in printing.stdout:
+                lines.append(line)
+                if text in line:
+                    return
+            raise AssertionError(f"{service} did not say {text!r}:\n{''.join(lines[-20:])}")
+        finally:
+            watchdog.cancel()
+            printing.kill()
+            printing.communicate()
 
 
 @contextlib.contextmanager
@@ -66,10 +92,13 @@ def test_one_node_keeps_its_data_over_down_and_up(images: Images) -> None:
     with held_port() as port:
         at = f"localhost:{port}"
         with up(ONE_NODE, images, [port]) as composed:
-            composed_topic(at, "orders", [b"milk"])
+            composed.wait_for("ottla", OTTLA_READY)
+            create_topic(at, "orders")
+            send(at, "orders", [b"milk"])
             assert len(left_behind()) == 3
             composed.run("down")
             composed.run("up", "--detach")
+            composed.wait_for("ottla", OTTLA_READY)
             assert received(at, "orders", 1) == [b"milk"]
     assert left_behind() == []
 
@@ -78,15 +107,12 @@ def test_one_node_keeps_its_data_over_down_and_up(images: Images) -> None:
 def test_spark_copies_a_topic_from_ottla_to_apache_kafka(images: Images) -> None:
     values = [f"order {number}".encode() for number in range(100)]
     with held_port() as ottla, held_port() as kafka, up(BESIDE_KAFKA, images, [ottla, kafka]) as composed:
-        composed_topic(f"localhost:{ottla}", "orders", values)
-        composed_topic(f"localhost:{kafka}", "orders", [])
+        composed.wait_for("ottla", OTTLA_READY)
+        composed.wait_for("kafka", KAFKA_READY)
+        create_topic(f"localhost:{ottla}", "orders")
+        send(f"localhost:{ottla}", "orders", values)
+        create_topic(f"localhost:{kafka}", "orders")
         job = ("/opt/spark/bin/spark-submit", "/opt/jobs/copy_topic.py", "ottla:19092", "kafka:19092", "orders")
         composed.run("exec", "-T", "spark", *job)
         assert sorted(received(f"localhost:{kafka}", "orders", len(values))) == sorted(values)
     assert left_behind() == []
-
-
-def composed_topic(bootstrap: str, topic: str, values: Sequence[bytes]) -> None:
-    """kafka-python tries again until a broker that is on its way up answers."""
-    create_topic(bootstrap, topic)
-    send(bootstrap, topic, values)

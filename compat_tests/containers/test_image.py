@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import socket
+import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,6 +57,13 @@ def told(node: DockerContainer, port: int) -> list[tuple[str, int]]:
     with RawConnection("127.0.0.1", node.get_exposed_port(port)) as connection:
         answer = connection.send(MetadataRequest(topics=[]), MetadataResponse, 12)
     return [(broker.host, broker.port) for broker in answer.brokers]
+
+
+def described(bootstrap: str) -> dict[str, str]:
+    """What is set for broker 1."""
+    command = [sys.executable, "-m", "ottla", "configs", "describe", "broker", "1", "--json"]
+    asked = subprocess.run([*command, "--bootstrap-server", bootstrap], stdout=subprocess.PIPE, check=True)
+    return {row["name"]: row["value"] for row in map(json.loads, asked.stdout.splitlines())}
 
 
 def test_the_host_is_told_localhost_and_the_network_the_host_name(images: Images) -> None:
@@ -161,8 +170,6 @@ def test_variables_and_a_mounted_file_set_it_up(images: Images, tmp_path: Path) 
         node.with_envs(KAFKA_NUM_PARTITIONS="3", CLUSTER_ID=CLUSTER_ID, KAFKA_HEAP_OPTS="-Xmx1g")
         with node, KafkaAdminClient(bootstrap_servers=f"localhost:{port}") as admin:
             assert admin.describe_cluster()["cluster_id"] == CLUSTER_ID
-            asked = node.exec(["ottla", "configs", "describe", "broker", "1", "--json"])
-            assert asked.exit_code == 0, asked.output
-            values = {row["name"]: row["value"] for row in map(json.loads, asked.output.splitlines())}
+            values = described(f"localhost:{port}")
             assert (values["num.partitions"], values["log.retention.hours"]) == ("3", "7")
             assert b"heap" not in b"".join(node.get_logs())

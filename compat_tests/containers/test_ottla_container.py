@@ -54,8 +54,9 @@ def test_its_network_finds_it(images: Images, aliases: list[str]) -> None:
 
 def test_one_that_does_not_start_says_why_and_is_gone(images: Images) -> None:
     node = OttlaContainer(images.ottla, name="ottla-that-fails").with_setting("num.partitions", "none")
-    with pytest.raises(RuntimeError, match="exited"):
-        node.start()
+    with pytest.raises(RuntimeError, match="exited") as raised, node:
+        pass
+    assert "num.partitions" in "".join(raised.value.__notes__)
     command = ("docker", "ps", "--all", "--quiet", "--filter", "name=ottla-that-fails")
     assert subprocess.run(command, capture_output=True, check=True).stdout == b""
 

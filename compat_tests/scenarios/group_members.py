@@ -20,6 +20,8 @@ TIMEOUT_MS = 600_000
 JOIN_VERSION = 9
 SYNC_VERSION = 5
 MEMBER_ID_REQUIRED = 79
+# Of version 1, to one topic, owning nothing.
+SUBSCRIPTION = b"\0\1" + b"\0\0\0\1" + b"\0\5topic" + b"\xff\xff\xff\xff" + b"\0\0\0\0"
 
 
 class Member:
@@ -40,7 +42,7 @@ class Member:
             "member_id": self.id,
             "group_instance_id": self.instance_id,
             "protocol_type": "consumer",
-            "protocols": [{"name": name, "metadata": b"of " + name.encode()} for name in self.protocols],
+            "protocols": [{"name": name, "metadata": SUBSCRIPTION} for name in self.protocols],
             **more,
         }
 

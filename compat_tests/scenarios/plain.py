@@ -28,9 +28,11 @@ UNORDERED = {
     ("ApiVersionsResponse", "supportedFeatures"),
     ("ApiVersionsResponse", "finalizedFeatures"),
     ("AlterReplicaLogDirsResponse", "partitions"),
+    ("ConsumerGroupDescribeResponse", "groups"),
     ("CreatePartitionsResponse", "results"),
     ("DeleteRecordsResponse", "topics"),
     ("DescribeConfigsResponse", "configs"),
+    ("OffsetFetchResponse", "partitions"),
     ("ProduceResponse", "partitionResponses"),
 }
 RECORD_BYTES_MAX = 1 << 24
@@ -101,7 +103,7 @@ class Names:
 
 def by_name(item: Any) -> tuple[str, str]:
     """Sorted so that a difference in one of them leaves the others where they are."""
-    names = [item[key] for key in ("name", "index", "partitionIndex") if key in item] if isinstance(item, dict) else []
+    names = [item[key] for key in ("name", "index", "partitionIndex", "groupId") if key in item] if isinstance(item, dict) else []
     return str(names), repr(item)
 
 

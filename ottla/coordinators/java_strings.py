@@ -8,13 +8,18 @@ import sys
 
 def java_hash(text: str) -> int:
     """String.hashCode as an unsigned number of 32 bits: over UTF-16 units."""
-    units = array.array("H", text.encode("utf-16-le", "surrogatepass"))
-    if sys.byteorder == "big":
-        units.byteswap()
+    units: bytes | array.array[int] = text.encode() if text.isascii() else _utf_16_units(text)
     value = 0
     for unit in units:
         value = (31 * value + unit) & 0xFFFFFFFF
     return value
+
+
+def _utf_16_units(text: str) -> array.array[int]:
+    units = array.array("H", text.encode("utf-16-le", "surrogatepass"))
+    if sys.byteorder == "big":
+        units.byteswap()
+    return units
 
 
 def group_partition(group_id: str, partition_count: int) -> int:

@@ -61,7 +61,9 @@ class GroupCoordinator:
         """
         shard = self._shard_of(group_id)
         shard.ask(call, tell)
-        self._advance(shard)  # what was asked for may be due at once, such as a rebalance without delay
+        deadline_ms = shard.next_deadline()
+        if deadline_ms is not None and deadline_ms <= self._now_ms():
+            self._advance(shard)  # what was asked for may be due at once, such as a rebalance without delay
         self._touched(shard)
 
     def place_of(self, group_id: str) -> int | None:

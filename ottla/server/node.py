@@ -321,6 +321,7 @@ class _Running:
         self._open_status()
         self._nursery.start_soon(self.quorum.run)
         self._nursery.start_soon(self.channel.run)
+        self._nursery.start_soon(ControllerDuties(lambda: self.broker.config, self.channel).run)
         self._nursery.start_soon(self.broker.deadlines.run)
         self.quorum.start()
         self._listen(are_controllers=True)
@@ -343,7 +344,6 @@ class _Running:
         upkeep = Upkeep(self._config, self._directories, now_ms)
         for task in (
             self.registration.run,
-            ControllerDuties(lambda: self.broker.config, self.channel).run,
             self._snapshots.run,
             self.broker.flusher.run,
             self._assignments.run,
@@ -356,6 +356,9 @@ class _Running:
         ):
             self._nursery.start_soon(task)
         self._listen(are_controllers=False)
+        self._has_started = True
+        self._start_groups()
+        self._nursery.start_soon(self._load_rest_slowly)
 
     def _listen(self, *, are_controllers: bool) -> None:
         """Serve on the listeners of one kind. Controllers talk to each other before anybody else is served."""
@@ -364,9 +367,6 @@ class _Running:
                 listener = Listener(self.broker, bound.config.name, bound.socket)
                 self._listeners.append(listener)
                 self._nursery.start_soon(listener.serve)
-        self._has_started = True
-        self._start_groups()
-        self._nursery.start_soon(self._load_rest_slowly)
 
     def _load_rest(self) -> None:
         """What the first answers do not need: most of the routes, and the groups."""

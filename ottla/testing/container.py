@@ -66,7 +66,7 @@ class OttlaContainer(DockerContainer):
         return f"{self._internal_host()}:{INTERNAL_PORT}"
 
     def start(self, timeout: float = START_SECONDS_MAX) -> Self:
-        """Returns when clients can come. A container that does not get so far is removed."""
+        """Returns when clients can come. A container that does not get so far is removed; the error has its words."""
         waiting = f"until grep -qs '^{WHOLE}$' {START_SCRIPT}; do sleep 0.1; done; exec sh {START_SCRIPT}"
         self._kwargs = {**self._kwargs, "entrypoint": ["sh", "-c", waiting]}
         super().start()
@@ -74,10 +74,16 @@ class OttlaContainer(DockerContainer):
             self.copy_into_container(self.start_script().encode(), START_SCRIPT)
             ready = LogMessageWaitStrategy(self.ready).with_startup_timeout(int(timeout)).with_poll_interval(0.1)
             ready.wait_until_ready(self)
-        except BaseException:
+        except BaseException as error:
+            error.add_note(b"".join(self.get_logs()).decode(errors="replace"))
             self.stop()
             raise
         return self
+
+    def stop(self, force: bool = True, delete_volume: bool = True) -> None:
+        """Remove it. A second call does nothing."""
+        super().stop(force, delete_volume)
+        self._container = None
 
     def start_script(self) -> str:
         internal = f"PLAINTEXT://{self.get_internal_bootstrap_server()}"

@@ -17,6 +17,7 @@ Nothing here knows bytes. `ottla.wire.layout` reads the declarations, `encoder` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, cast, dataclass_transform
 
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -41,15 +42,16 @@ class Versions(NamedTuple):
     low: int
     high: int
 
-    @classmethod
-    def parse(cls, text: str) -> Versions:
+    @staticmethod
+    @cache  # a few texts stand in all declarations
+    def parse(text: str) -> Versions:
         """Kafka's notation: "3", "0-4", "3+", "none"."""
         if text == "none":
             return NO_VERSIONS
         if text.endswith("+"):
-            return cls(int(text[:-1]), VERSION_MAX)
+            return Versions(int(text[:-1]), VERSION_MAX)
         low, _, high = text.partition("-")
-        return cls(int(low), int(high or low))
+        return Versions(int(low), int(high or low))
 
     def __contains__(self, version: object) -> bool:
         return isinstance(version, int) and self.low <= version <= self.high
@@ -182,6 +184,7 @@ def _declared_fields(namespace: dict[str, Any]) -> Iterator[Field]:
         yield declared
 
 
+@cache  # many fields have the same name
 def camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)

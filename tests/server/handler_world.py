@@ -290,6 +290,10 @@ class World:
             reply = serving.handler(self.context(version, listener), request)
         except KafkaError as error:
             reply = serving.on_error(request, error)
+        return self.answered(reply)
+
+    def answered(self, reply: Any) -> Any:
+        """What a handler's answer comes to."""
         if isinstance(reply, Pending):
             caught = Caught()
             reply.place = caught

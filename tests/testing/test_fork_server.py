@@ -55,14 +55,16 @@ def test_a_copy_of_its_line_does_not_keep_it(tmp_path: Path) -> None:
         wait_for_end(server_id)
 
 
-def test_it_ends_when_no_broker_is_wanted_for_a_while() -> None:
+def test_it_loads_more_at_leisure_and_ends_when_no_broker_is_wanted_for_a_while() -> None:
     """In a process of its own, since it takes signals."""
     code = """
 import os, socket, sys
 from ottla.testing import fork_server
-fork_server.IDLE_SECONDS_MAX = 0.0
+assert not sys.modules.keys() & set(fork_server.AT_LEISURE)
+fork_server.IDLE_SECONDS_MAX = fork_server.PATIENCE_SECONDS = 0.0
 ours, theirs = socket.socketpair()
 fork_server.ForkServer(theirs, os.getpid()).run()
+assert sys.modules.keys() >= set(fork_server.AT_LEISURE)
 """
     assert subprocess.run([sys.executable, "-c", code], timeout=SECONDS_MAX, check=False).returncode == 0
 
