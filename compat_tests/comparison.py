@@ -13,7 +13,6 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any
 
 from compat_tests.scenarios.scenario import Scenario
@@ -47,7 +46,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Exemption:
-    """A difference that stays. `scenarios` is a glob, `path` a regular expression for the whole path."""
+    """A difference that stays. `scenarios` and `path` are regular expressions for all of a name and of a path."""
 
     reason: str
     scenarios: str
@@ -57,7 +56,7 @@ class Exemption:
 
     def excuses(self, difference: Difference) -> bool:
         return (
-            fnmatchcase(difference.scenario, self.scenarios)
+            re.fullmatch(self.scenarios, difference.scenario) is not None
             and re.fullmatch(self.path, difference.path) is not None
             and (self.ours is ANYTHING or self.ours == difference.ours)
             and (self.theirs is ANYTHING or self.theirs == difference.theirs)

@@ -188,6 +188,11 @@ class KafkaNode:
         """The last lines that it printed."""
         return "".join(self._lines[-PRINTED_LINES_MAX:])
 
+    def all_printed(self) -> list[str]:
+        """All that it has printed since its last start."""
+        with self._printing:
+            return list(self._lines)
+
     @property
     def config_path(self) -> Path:
         """What the last start was configured by."""

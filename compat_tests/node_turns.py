@@ -27,7 +27,7 @@ PROPERTIES = {
 
 
 class Turns:
-    """`place` is where the broker is, whichever it is; `printed` is what Ottla said in its last turn."""
+    """`place` is where the broker is, whichever it is; `printed` is what the last one said in its turn."""
 
     def __init__(self, directory: Path, ports: list[int], *, is_static: bool) -> None:
         """`is_static`: the configuration names the voters, and not the log."""
@@ -63,6 +63,7 @@ class Turns:
                 self._node.stop()
             else:
                 self._node.kill()
+            self.printed = self._node.all_printed()
             return
         if is_clean:
             assert self._ottla.stop() == 0, self._ottla.printed

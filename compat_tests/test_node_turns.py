@@ -146,6 +146,13 @@ def test_what_was_done_is_there(story: Story) -> None:
     assert state.configs[BROKER, "1"]["log.flush.interval.messages"] == "9000002"
 
 
+def test_a_broker_that_stopped_cleanly_keeps_nobody_waiting(story: Story, *, is_clean: bool) -> None:
+    """It has let the cluster know that it is gone. Kafka waits for the session of one that has not."""
+    if is_clean:
+        for turn in story.turns[1:]:
+            assert not [line for line in turn.printed if "DUPLICATE_BROKER_REGISTRATION" in line], turn.broker
+
+
 def test_ottla_names_the_features_that_it_keeps_without_serving_them(story: Story) -> None:
     turn = story.turns[1]
     if turn.broker == OTTLA:

@@ -128,6 +128,7 @@ def tell(directory: Path, order: Sequence[str], *, is_clean: bool, is_static: bo
                 turns.bootstrap, (STREAMED, COMPACTED, TRANSACTIONS), is_committed=True
             )
         turns.end(is_clean=is_clean)
+        told[-1].printed = turns.printed
     return Story(
         told,
         [record.value or b"" for record in read[STREAMED]],

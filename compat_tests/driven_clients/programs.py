@@ -32,10 +32,11 @@ class Client:
     """A client library.
 
     `ends_for_none`: asked for a time after all records, it tells the end and not -1. `nulls_for_empty`: where an empty
-    key or value was read, it tells null. `codecs` are those that it has on the Node that Debian has. `is_for_groups_only`: its other stories are in compat_tests/clients.
-    `protocols` are those by which its members share. `tells_what_fenced_it`: a member that another took the place of
-    says so. `leaves_for_a_while`: a static member of the new protocol says when it goes and who it was; franz-go
-    forgets the latter. The others are what its admin can do to groups.
+    key or value was read, it tells null. `codecs` are those that it has on the Node that Debian has.
+    `is_for_groups_only`: its other stories are in compat_tests/clients. `protocols` are those by which its members
+    share. `tells_what_fenced_it`: a member that another took the place of says so. `leaves_for_a_while`: a static
+    member of the new protocol says that it comes back. The others are what its
+    admin can do to groups, and whether it knows more of those of the new protocol than that they are there.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Client:
     has_static_members: bool = False
     tells_what_fenced_it: bool = True
     leaves_for_a_while: bool = True
+    describes_new_groups: bool = True
     deletes_groups: bool = True
     sets_offsets: bool = True
     deletes_offsets: bool = True
@@ -83,6 +85,8 @@ CLIENTS = (
         codecs=("none", "gzip", "snappy", "lz4"),
         protocols=(EAGER, CONSUMER),
         has_static_members=True,
+        leaves_for_a_while=False,
+        describes_new_groups=False,
     ),
     Client(
         "kafka-python",

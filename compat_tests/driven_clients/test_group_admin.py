@@ -26,7 +26,7 @@ def listed(driver: Driver, group: str) -> dict[str, str]:
     return found
 
 
-@either_way()
+@either_way(is_described=True)
 def test_a_group_is_listed_and_described(
     protocol: str, driver: Driver, start_driver: StartDriver, make_topic: MakeTopic, new_name: NewName
 ) -> None:

@@ -43,7 +43,7 @@ def test_a_member_seeks_back_and_forth(
     until(lambda: read_so_far(member, 0) == [*range(10), 7, 8, 9, *range(2, 10)], member)
 
 
-@either_way()
+@either_way(is_described=True)
 def test_lag_is_what_lies_between_commit_and_end(
     protocol: str, driver: Driver, start_driver: StartDriver, make_topic: MakeTopic, new_name: NewName
 ) -> None:

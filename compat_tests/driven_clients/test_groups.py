@@ -12,7 +12,7 @@ from compat_tests.driven_clients.sharing import ALL, PARTITIONS, owns_all, share
 from compat_tests.driven_clients.ways import either_way, ways
 
 
-@ways(EAGER)
+@ways(EAGER, is_described=True)
 def test_members_share_when_one_joins_and_one_has_all_when_the_other_leaves(
     protocol: str, driver: Driver, start_driver: StartDriver, make_topic: MakeTopic, new_name: NewName
 ) -> None:
@@ -33,7 +33,7 @@ def test_members_share_when_one_joins_and_one_has_all_when_the_other_leaves(
     assert second.owned == set()
 
 
-@ways(COOPERATIVE, CONSUMER)
+@ways(COOPERATIVE, CONSUMER, is_described=True)
 def test_cooperative_members_keep_what_does_not_move(
     protocol: str, driver: Driver, start_driver: StartDriver, make_topic: MakeTopic, new_name: NewName
 ) -> None:
@@ -67,7 +67,7 @@ def test_a_member_that_crashes_is_missed_after_its_session(
     owns_all(first)
 
 
-@either_way()
+@either_way(is_described=True)
 def test_a_member_that_freezes_loses_its_partitions_and_comes_back(
     protocol: str, driver: Driver, start_driver: StartDriver, make_topic: MakeTopic, impatient_group: str
 ) -> None:

@@ -6,8 +6,6 @@ import contextlib
 import random
 from dataclasses import replace
 
-import pytest
-
 from compat_tests.clients import stored
 from compat_tests.driven_clients.conftest import MakeTopic, started
 from compat_tests.driven_clients.driver import EARLIEST, LATEST, Driver, Record

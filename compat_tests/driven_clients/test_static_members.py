@@ -58,7 +58,7 @@ def test_a_static_member_that_left_comes_back_and_nobody_else_notices(
     assert first.given_up == given_up
 
 
-@either_way(has_static_members)
+@either_way(has_static_members, is_described=True)
 def test_a_static_member_that_stays_away_is_missed_after_its_session(
     protocol: str, driver: Driver, start_driver: StartDriver, make_topic: MakeTopic, impatient_group: str
 ) -> None:
@@ -73,7 +73,7 @@ def test_a_static_member_that_stays_away_is_missed_after_its_session(
     owns_all(first)
 
 
-@ways(EAGER, can=has_static_members)
+@ways(EAGER, can=has_static_members, is_described=True)
 def test_a_second_member_of_the_same_name_takes_the_place_of_the_first(
     client: Client,
     protocol: str,
@@ -94,7 +94,7 @@ def test_a_second_member_of_the_same_name_takes_the_place_of_the_first(
     assert not second.refusals
 
 
-@ways(CONSUMER, can=has_static_members)
+@ways(CONSUMER, can=has_static_members, is_described=True)
 def test_a_second_member_of_the_same_name_is_turned_away(
     protocol: str, driver: Driver, start_driver: StartDriver, make_topic: MakeTopic, new_name: NewName
 ) -> None:

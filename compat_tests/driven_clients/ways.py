@@ -10,21 +10,29 @@ from compat_tests.driven_clients.driver import CONSUMER, EAGER
 from compat_tests.driven_clients.programs import CLIENTS, Client
 
 
-def ways(*protocols: str, can: Callable[[Client], bool] = lambda client: True) -> pytest.MarkDecorator:
-    """Run a test for each client and each of these protocols that it speaks; the test takes `client` and `protocol`."""
+def ways(
+    *protocols: str, can: Callable[[Client], bool] = lambda client: True, is_described: bool = False
+) -> pytest.MarkDecorator:
+    """Run a test for each client and each of these protocols that it speaks; the test takes `client` and `protocol`.
+
+    `is_described`: the test has the client describe its group.
+    """
     found = [
         pytest.param(client, protocol, id=f"{client.name}-{protocol}")
         for client in CLIENTS
         if can(client)
         for protocol in protocols
         if protocol in client.protocols
+        and not (is_described and protocol == CONSUMER and not client.describes_new_groups)
     ]
     return pytest.mark.parametrize(("client", "protocol"), found, indirect=True)
 
 
-def either_way(can: Callable[[Client], bool] = lambda client: True) -> pytest.MarkDecorator:
+def either_way(
+    can: Callable[[Client], bool] = lambda client: True, *, is_described: bool = False
+) -> pytest.MarkDecorator:
     """Once by the classic protocol, and once more by the new one."""
-    return ways(EAGER, CONSUMER, can=can)
+    return ways(EAGER, CONSUMER, can=can, is_described=is_described)
 
 
 def clients(can: Callable[[Client], bool]) -> pytest.MarkDecorator:

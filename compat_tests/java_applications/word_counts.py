@@ -8,6 +8,7 @@ one begins with an empty directory. Nothing is counted twice, since whoever is k
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,9 +69,8 @@ class Counting:
 
     def wait_until_counted(self, parts: Sequence[Sequence[str]]) -> None:
         """All of these lines, and all of that committed."""
-        words = sum(expected_counts(parts).values())
+        self.told(word_count=sum(expected_counts(parts).values()))
         with RawConnection(*self.place) as connection:
-            eventually(lambda: sum(self.ends(connection, COUNTS).values()), expected=words)
             ends = self.ends(connection, LINES) | self.ends(connection, REPARTITIONED)
             eventually(lambda: self.commits(connection), expected=ends)
 
@@ -90,10 +90,11 @@ class Counting:
                 node_state.offset(connection, REPARTITIONED, index, node_state.EARLIEST)[0]
                 for index in range(PARTITIONS)
             ]
+            ends = {place: end for name in names for place, end in self.ends(connection, name).items()}
             return Story(
-                self.told(),
+                self.told(word_count=sum(ends[COUNTS, index] for index in range(PARTITIONS))),
                 self.commits(connection),
-                {place: end for name in names for place, end in self.ends(connection, name).items()},
+                ends,
                 self.topics(connection),
                 [start > 0 for start in starts],
             )
@@ -105,17 +106,17 @@ class Counting:
         configs = node_state.configs(connection, [(TOPIC, name) for name in described])
         return {name: (count, configs[TOPIC, name]) for name, count in described.items()}
 
-    def told(self) -> dict[str, list[int]]:
-        partitions = [TopicPartition(COUNTS, index) for index in range(PARTITIONS)]
+    def told(self, word_count: int) -> dict[str, list[int]]:
+        """What each word was counted as, in order, once this many words have been counted."""
         told: dict[str, list[int]] = {}
         with contextlib.closing(KafkaConsumer(bootstrap_servers=self.side.bootstrap, group_id=None)) as consumer:
-            consumer.assign(partitions)
+            consumer.assign([TopicPartition(COUNTS, index) for index in range(PARTITIONS)])
             consumer.seek_to_beginning()
-            ends = consumer.end_offsets(partitions)
-            while any(consumer.position(partition) < end for partition, end in ends.items()):
-                for records in consumer.poll(timeout_ms=SECONDS_MAX * 1000).values():
-                    for record in records:
-                        told.setdefault(record.key.decode(), []).append(int.from_bytes(record.value, "big"))
+            while sum(map(len, told.values())) < word_count:
+                found = consumer.poll(timeout_ms=SECONDS_MAX * 1000)
+                assert found, f"nothing more is counted after {told}"
+                for record in itertools.chain.from_iterable(found.values()):
+                    told.setdefault(record.key.decode(), []).append(int.from_bytes(record.value, "big"))
         return told
 
 

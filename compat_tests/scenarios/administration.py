@@ -33,7 +33,10 @@ PREFERRED, UNCLEAN = 0, 1
 
 @AREA.at(ElectLeadersRequest, {"preferred": PREFERRED, "unclean": UNCLEAN, "a kind that is none": 9})
 def leaders_elected(stage: Stage, version: int, kind: int) -> None:
-    topics = [{"topic": stage.topic(partitions=2), "partitions": [0, 1, 7]}, {"topic": "no-such-topic", "partitions": [0]}]
+    topics = [
+        {"topic": stage.topic(partitions=2), "partitions": [0, 1, 7]},
+        {"topic": "no-such-topic", "partitions": [0]},
+    ]
     fields = {"election_type": kind, "topic_partitions": topics, "timeout_ms": TIMEOUT_MS}
     stage.ask(ElectLeadersRequest, version, fields)
 
@@ -151,7 +154,9 @@ FEATURES = {
 def features(stage: Stage, version: int, case: tuple[str, int, int]) -> None:
     name, level, upgrade = case
     update = {"feature": name, "max_version_level": level, "upgrade_type": upgrade, "allow_downgrade": False}
-    stage.ask(UpdateFeaturesRequest, version, {"feature_updates": [update], "timeout_ms": TIMEOUT_MS, "validate_only": True})
+    stage.ask(
+        UpdateFeaturesRequest, version, {"feature_updates": [update], "timeout_ms": TIMEOUT_MS, "validate_only": True}
+    )
 
 
 @AREA.at(UpdateFeaturesRequest)
@@ -164,7 +169,9 @@ def no_features(stage: Stage, version: int) -> None:
 
 def ask_for_id(stage: Stage, version: int, fields: dict[str, Any]) -> None:
     """A broker that has just started has none to give yet."""
-    stage.until("ids are handed out", lambda: not stage.quietly(InitProducerIdRequest, 0, {"transactional_id": None}).error_code)
+    stage.until(
+        "ids are handed out", lambda: not stage.quietly(InitProducerIdRequest, 0, {"transactional_id": None}).error_code
+    )
     stage.ask(InitProducerIdRequest, version, fields, meet=lambda one: stage.names.new_producer(one.producer_id))
 
 

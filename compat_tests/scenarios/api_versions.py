@@ -57,4 +57,3 @@ def a_version_that_nobody_knows(stage: Stage) -> None:
 
 def name_of(key: int) -> str:
     return ApiKey(key).name
-

@@ -119,7 +119,10 @@ def are_refused(stage: Stage, make: Callable[[], bytes]) -> None:
     read_back(stage, topic)
 
 
-@AREA.at(ProduceRequest, {"a wrong checksum": BAD["a wrong checksum"], "magic 1": BAD["magic 1"], "cut short": BAD["cut short"]})
+@AREA.at(
+    ProduceRequest,
+    {"a wrong checksum": BAD["a wrong checksum"], "magic 1": BAD["magic 1"], "cut short": BAD["cut short"]},
+)
 def are_refused_at(stage: Stage, version: int, make: Callable[[], bytes]) -> None:
     produce(stage, stage.topic(), make(), version=version)
 

@@ -21,5 +21,7 @@ def batch(*records: bytes | None | Pair, timestamp: int = TIME_MS, step_ms: int 
     return builder.build()
 
 
-def idempotent(*records: bytes | None | Pair, producer_id: int, epoch: int = 0, sequence: int = 0, **more: Any) -> bytes:
+def idempotent(
+    *records: bytes | None | Pair, producer_id: int, epoch: int = 0, sequence: int = 0, **more: Any
+) -> bytes:
     return batch(*records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, **more)

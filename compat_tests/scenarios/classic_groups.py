@@ -19,7 +19,10 @@ AREA = Area("classic groups")
 GROUP, NO_KIND = 0, 9
 
 
-@AREA.at(FindCoordinatorRequest, {"a group": ("g", GROUP), "an empty name": ("", GROUP), "a kind that is none": ("g", NO_KIND)})
+@AREA.at(
+    FindCoordinatorRequest,
+    {"a group": ("g", GROUP), "an empty name": ("", GROUP), "a kind that is none": ("g", NO_KIND)},
+)
 def the_coordinator_of(stage: Stage, version: int, case: tuple[str, int]) -> None:
     key, kind = case
     fields: dict[str, Any] = {"key_type": kind}
@@ -144,7 +147,9 @@ def heartbeats(stage: Stage, version: int, wrong: dict[str, Any]) -> None:
     heartbeat(stage, group_of_one(stage), version, **wrong)
 
 
-@AREA.at(SyncGroupRequest, {**WRONG, "another protocol": {"protocol_name": "sticky"}, "another kind": {"protocol_type": "x"}})
+@AREA.at(
+    SyncGroupRequest, {**WRONG, "another protocol": {"protocol_name": "sticky"}, "another kind": {"protocol_type": "x"}}
+)
 def syncs(stage: Stage, version: int, wrong: dict[str, Any]) -> None:
     group_of_one(stage).sync({}, version, **wrong)
 

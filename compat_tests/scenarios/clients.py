@@ -22,7 +22,7 @@ AREA = Area("clients")
 FACES: tuple[type[Any], ...] = (KafkaPython, Confluent, Aiokafka)
 RECORDS = [
     Sent(b"one", key=b"k", timestamp_ms=TIME_MS),
-    Sent(None, key=b"k", timestamp_ms=TIME_MS + 1, headers=(("h", b"1"), ("h", None))),
+    Sent(None, key=b"k", timestamp_ms=TIME_MS + 1, headers=(("h", b"1"), ("h", b""))),
     Sent(b"", timestamp_ms=TIME_MS + 2, partition=1),
     Sent(b"four" * 300, timestamp_ms=TIME_MS + 3),
 ]

@@ -151,7 +151,10 @@ def a_classic_member_among_them(stage: Stage) -> None:
     Member(stage, "b").join()
 
 
-@AREA.at(ConsumerGroupHeartbeatRequest, {"right": ("a", 1), "old": ("a", 0), "to come": ("a", 5), "nobody": ("b", 1), "unnamed": ("", -1)})
+@AREA.at(
+    ConsumerGroupHeartbeatRequest,
+    {"right": ("a", 1), "old": ("a", 0), "to come": ("a", 5), "nobody": ("b", 1), "unnamed": ("", -1)},
+)
 def offsets_committed_by(stage: Stage, version: int, case: tuple[str, int]) -> None:
     member, epoch = case
     topic = stage.topic()

@@ -52,7 +52,15 @@ def from_the_start(stage: Stage, version: int) -> None:
         fetch(stage, topic, partition(0), version=version)
 
 
-OFFSETS = {"in a batch": 1, "in a compressed one": 6, "the last": 9, "the end": 10, "behind the end": 11, "far": 2**60, "negative": -1}
+OFFSETS = {
+    "in a batch": 1,
+    "in a compressed one": 6,
+    "the last": 9,
+    "the end": 10,
+    "behind the end": 11,
+    "far": 2**60,
+    "negative": -1,
+}
 
 
 @AREA.at(FetchRequest, OFFSETS)

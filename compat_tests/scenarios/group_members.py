@@ -25,7 +25,9 @@ SUBSCRIPTION = b"\0\1" + b"\0\0\0\1" + b"\0\5topic" + b"\xff\xff\xff\xff" + b"\0
 
 
 class Member:
-    def __init__(self, stage: Stage, name: str, *, instance_id: str | None = None, protocols: tuple[str, ...] = ("range",)):
+    def __init__(
+        self, stage: Stage, name: str, *, instance_id: str | None = None, protocols: tuple[str, ...] = ("range",)
+    ):
         self.stage = stage
         self.name = name
         self.instance_id = instance_id

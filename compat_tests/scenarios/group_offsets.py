@@ -71,7 +71,11 @@ def fetched_of_all_partitions(stage: Stage, version: int) -> None:
     fetched(stage, version, None, [])
 
 
-@AREA.at(OffsetFetchRequest, {"an unknown topic": ("no-such-topic", None), "an unknown group": (None, "no-such-group"), "no group": (None, "")}, versions=(2, 6, 8, 9, 10))
+@AREA.at(
+    OffsetFetchRequest,
+    {"an unknown topic": ("no-such-topic", None), "an unknown group": (None, "no-such-group"), "no group": (None, "")},
+    versions=(2, 6, 8, 9, 10),
+)
 def nothing_is_fetched_of(stage: Stage, version: int, case: tuple[str | None, str | None]) -> None:
     topic, group = case
     fetched(stage, version, topic or stage.topic(), [0], group)
@@ -86,7 +90,11 @@ def fetched_of_several_groups(stage: Stage, version: int) -> None:
     stage.ask(OffsetFetchRequest, version, {"groups": groups, "require_stable": True})
 
 
-@AREA.at(OffsetFetchRequest, {"a member that is none": ("nobody", 1), "an epoch without a member": (None, 3)}, versions=(9, 10))
+@AREA.at(
+    OffsetFetchRequest,
+    {"a member that is none": ("nobody", 1), "an epoch without a member": (None, 3)},
+    versions=(9, 10),
+)
 def fetched_by(stage: Stage, version: int, case: tuple[str | None, int]) -> None:
     member, epoch = case
     topic = stage.topic()

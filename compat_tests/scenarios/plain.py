@@ -103,7 +103,11 @@ class Names:
 
 def by_name(item: Any) -> tuple[str, str]:
     """Sorted so that a difference in one of them leaves the others where they are."""
-    names = [item[key] for key in ("name", "index", "partitionIndex", "groupId") if key in item] if isinstance(item, dict) else []
+    names = (
+        [item[key] for key in ("name", "index", "partitionIndex", "groupId") if key in item]
+        if isinstance(item, dict)
+        else []
+    )
     return str(names), repr(item)
 
 

@@ -21,7 +21,13 @@ HOUR_MS = 3_600_000
 
 
 def produce(
-    stage: Stage, topic: str, *data: bytes | None, version: int = VERSION, acks: int = -1, partitions: Any = None, **more: Any
+    stage: Stage,
+    topic: str,
+    *data: bytes | None,
+    version: int = VERSION,
+    acks: int = -1,
+    partitions: Any = None,
+    **more: Any,
 ) -> Any:
     """One request with one batch for each partition, from 0 on, or for those given."""
     numbered = partitions or range(len(data))
@@ -178,7 +184,9 @@ def times(stage: Stage, kind: str) -> None:
     read_back(stage, topic)
 
 
-@AREA.cases({"before": {"message.timestamp.before.max.ms": "1000"}, "after": {"message.timestamp.after.max.ms": "1000"}})
+@AREA.cases(
+    {"before": {"message.timestamp.before.max.ms": "1000"}, "after": {"message.timestamp.after.max.ms": "1000"}}
+)
 def times_out_of_bounds(stage: Stage, configs: dict[str, str]) -> None:
     topic = stage.topic(configs=configs)
     for timestamp in (TIME_MS, -1, 2**52):
@@ -250,7 +258,9 @@ def two_batches_of_a_producer_in_a_request(stage: Stage) -> None:
 
 @AREA.one
 def an_id_that_was_handed_out(stage: Stage) -> None:
-    stage.until("ids are handed out", lambda: not stage.quietly(InitProducerIdRequest, 0, {"transactional_id": None}).error_code)
+    stage.until(
+        "ids are handed out", lambda: not stage.quietly(InitProducerIdRequest, 0, {"transactional_id": None}).error_code
+    )
     found = stage.quietly(InitProducerIdRequest, 4, {"transactional_id": None})
     stage.names.new_producer(found.producer_id)
     topic = stage.topic()

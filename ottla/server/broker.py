@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ottla.server.connection import Connection
     from ottla.server.coordinating import GroupCoordinator
     from ottla.server.in_sync_keeping import InSyncKeeping
+    from ottla.server.lost_brokers import LostBrokers
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +77,7 @@ class Broker:
         self.groups: GroupCoordinator
         self.moves: DirectoryMoves
         self.in_sync: InSyncKeeping
+        self.lost_brokers: LostBrokers
         # What is asked for the handler of a request, by its API and client id, while a test wants things to go wrong.
         self.faults: Callable[[Serving, str | None], Handler] | None = None
         self.metrics = Metrics()
@@ -96,6 +98,8 @@ class Broker:
         # Those whose last write has failed.
         self._unwritable: set[Partition] = set()
         self._after_pass: list[Callable[[], None]] = []
+        # What is to be done when a connection has ended; done once.
+        self.when_closed: dict[Connection, Callable[[], None]] = {}
         self._answered: dict[Connection, None] = {}
 
     def add_routes(self, routes: Iterable[Route], controller_routes: Iterable[Route] = ()) -> None:

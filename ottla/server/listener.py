@@ -112,6 +112,9 @@ class Listener:
 
     def _left(self, connection: Connection) -> None:
         self.connections.discard(connection)
+        finish = self.broker.when_closed.pop(connection, None)
+        if finish is not None:
+            finish()
         if self._is_finishing and not self.connections:
             self._is_empty.set()
 

@@ -56,6 +56,7 @@ from ottla.server.in_sync_keeping import InSyncKeeping
 from ottla.server.later import load_slowly
 from ottla.server.listener import Listener, listen
 from ottla.server.load_report import LoadReport
+from ottla.server.lost_brokers import LostBrokers
 from ottla.server.producer_ids import ProducerIds
 from ottla.server.quorum_opening import open_quorum, open_store
 from ottla.server.random_ids import random_id
@@ -275,6 +276,7 @@ class _Running:
         self.broker.in_sync = InSyncKeeping(
             self.broker, self.channel, lambda: self.registration.broker_epoch, steady_now_ms
         )
+        self.broker.lost_brokers = LostBrokers(self.broker)
         self.replicas = Replicas(
             self.broker, config.node_id, directories, self._log_config, moves, self._assignments, self.fetching
         )
@@ -288,6 +290,7 @@ class _Running:
             self.replicas,
             self.controller,
             self._caught_up,
+            self.broker.lost_brokers,
             self._snapshots,
             self.cleaner,
         )
@@ -321,6 +324,7 @@ class _Running:
         self._open_status()
         self._nursery.start_soon(self.quorum.run)
         self._nursery.start_soon(self.channel.run)
+        self._nursery.start_soon(self.broker.lost_brokers.run)
         self._nursery.start_soon(ControllerDuties(lambda: self.broker.config, self.channel).run)
         self._nursery.start_soon(self.broker.deadlines.run)
         self.quorum.start()

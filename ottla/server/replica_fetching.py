@@ -25,6 +25,7 @@ from ottla.wire.messages.offsets_lookup import ListOffsetsRequest, ListOffsetsRe
 from ottla.wire.schema import VERSION_MAX, Versions
 
 if TYPE_CHECKING:
+    from ottla.client.connection import OpenStream
     from ottla.client.connections import Connections
     from ottla.server.broker import Broker
 
@@ -61,9 +62,10 @@ class FollowingReplica:
 
 
 class ReplicaFetching:
-    def __init__(self, broker: Broker, broker_epoch: Callable[[], int]) -> None:
+    def __init__(self, broker: Broker, broker_epoch: Callable[[], int], open_stream: OpenStream | None = None) -> None:
         self._broker = broker
         self._broker_epoch = broker_epoch
+        self._open_stream = open_stream
         self._replicas: dict[TopicPartition, FollowingReplica] = {}
         self._fetchers: dict[int, _Fetcher] = {}
         self._to_start, self._started = trio.open_memory_channel["_Fetcher"](1000)
@@ -99,7 +101,7 @@ class ReplicaFetching:
         settings = Settings(
             client_id=f"broker-{config.node_id}-fetcher", connect_timeout_ms=config.replica_socket_timeout_ms
         )
-        connections = Connections(settings, open_tcp)
+        connections = Connections(settings, self._open_stream or open_tcp)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(first.run, connections)

@@ -1,6 +1,7 @@
 // @platformatic/kafka: what it is asked for, by name.
 'use strict'
 
+const { codeOf } = require('./platformatic_errors')
 const { join } = require('./platformatic_member')
 const requests = require('./platformatic_requests')
 
@@ -19,13 +20,4 @@ exports.connect = async (address, tell) => {
   return { ...requests, join: request => join(world, request, tell), world }
 }
 
-// Errors wrap others, and the innermost carries the broker's number.
-const codeOf = error => {
-  if (error.apiCode > 0) return error.apiCode
-  for (const inner of [error.cause, ...(error.errors ?? [])]) {
-    const code = inner ? codeOf(inner) : 0
-    if (code) return code
-  }
-  return 0
-}
 exports.codeOf = codeOf

@@ -1,6 +1,7 @@
 // A member of a group: it consumes what it is assigned, commits only when told, and tells what it learns.
 'use strict'
 
+const { codeOf } = require('./platformatic_errors')
 const { fromMessage } = require('./platformatic_records')
 
 // Often, so that members notice a rebalance soon.
@@ -18,7 +19,7 @@ exports.join = async ({ library, options }, request, tell) => {
     if (won.length) tell({ event: 'assigned', partitions: won })
   }
   const learn = () => own((consumer.assignments ?? []).find(one => one.topic === topic)?.partitions ?? [])
-  const trouble = error => tell({ event: 'trouble', message: String(error), code: require('./platformatic').codeOf(error) })
+  const trouble = error => tell({ event: 'trouble', message: String(error), code: codeOf(error) })
   consumer.on('consumer:group:join', learn)
   consumer.on('consumer:heartbeat:end', learn)
   consumer.on('consumer:group:rebalance', () => own([]))

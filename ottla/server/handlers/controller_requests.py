@@ -40,6 +40,11 @@ def ask(context: Context, request: Request) -> Pending:
     return change(context, request)
 
 
+def heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Pending:
+    context.broker.lost_brokers.heard(context.connection, request.broker_id, request.broker_epoch)
+    return change(context, request)
+
+
 def registration_refused(request: BrokerRegistrationRequest, error: KafkaError) -> BrokerRegistrationResponse:
     return BrokerRegistrationResponse(error_code=error.code, broker_epoch=-1)
 
@@ -92,7 +97,7 @@ def envelope_refused(request: EnvelopeRequest, error: KafkaError) -> EnvelopeRes
 
 CONTROLLER_ROUTES = (
     Route(BrokerRegistrationRequest, versions(0, 4), ask, registration_refused),
-    Route(BrokerHeartbeatRequest, versions(0, 2), ask, heartbeat_refused),
+    Route(BrokerHeartbeatRequest, versions(0, 2), heartbeat, heartbeat_refused),
     Route(AlterPartitionRequest, versions(2, 3), ask, alter_refused),
     Route(AllocateProducerIdsRequest, versions(0, 0), ask, ids_refused),
     Route(AssignReplicasToDirsRequest, versions(0, 0), ask, directories_refused),

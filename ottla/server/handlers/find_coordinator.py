@@ -54,9 +54,9 @@ def _find(context: Context, view: ListenerView, key: str) -> Coordinator:
     leader = NO_LEADER if partition is None else view.leader(partition)
     for broker, endpoint in view.brokers:
         if broker.id == leader:
-            return Coordinator(
-                key=key, node_id=leader, host=endpoint.host, port=endpoint.port, error_message=NO_ERROR_TEXT
-            )
+            # Kafka has a text for no error, up to the version before there were several keys.
+            text = "" if context.version >= FIRST_VERSION_WITH_KEYS else NO_ERROR_TEXT
+            return Coordinator(key=key, node_id=leader, host=endpoint.host, port=endpoint.port, error_message=text)
     return _not_found(key, KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 

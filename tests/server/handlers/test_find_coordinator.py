@@ -26,6 +26,7 @@ def test_the_first_to_ask_waits_until_there_is_a_coordinator(world: World, versi
     keys = ("g", "h") if version >= 4 else ("g",)
     for one in find(world, version, *keys):
         assert (one.error_code, one.node_id, one.host, one.port) == (ErrorCode.NONE, NODE_ID, "host-1", 9092)
+        assert one.error_message == ("" if version in (0, 4, 5, 6) else "NONE")
     topic = world.broker.image.topics.by_name[CONSUMER_OFFSETS]
     assert len(topic.partitions) == 50
     assert [one.key for one in find(world, 4, "h", "g")] == ["h", "g"]

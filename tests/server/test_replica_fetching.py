@@ -1,0 +1,184 @@
+"""Replicas follow: they append what they are sent, cut where they diverged, and begin anew where they fell behind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import trio
+import trio.testing
+
+from ottla.config.loading import load
+from ottla.server.replica_fetching import FollowingReplica, ReplicaFetching
+from ottla.storage.log import Log
+from ottla.wire.errors import ErrorCode
+from ottla.wire.messages.fetch import FetchRequest, FetchResponse
+from ottla.wire.messages.offsets_lookup import ListOffsetsRequest, ListOffsetsResponse
+from tests.client.stub_cluster import HANG_UP, SILENCE, StubBroker, StubNetwork, in_trio
+from tests.storage.batches import NOW_MS, batch, content, opened
+from tests.storage.fake_disk import FakeDisk
+
+TOPIC, TOPIC_ID, LEADER, EPOCH = "t", b"the id of topic!", 2, 5
+Answer = FetchResponse.PartitionData
+
+
+class StandInBroker:
+    """What the fetchers want of a broker: the image's address of the leader, the configuration, the time."""
+
+    def __init__(self, *leaders: StubBroker) -> None:
+        self.config = load({"log.dirs": "/unused", "node.id": "1"}, {}).config
+        listener = self.config.inter_broker_listener
+        by_id = {
+            one.node_id: SimpleNamespace(
+                listeners={listener: SimpleNamespace(host=one.address.host, port=one.address.port)}
+            )
+            for one in leaders
+        }
+        self.image = SimpleNamespace(brokers=SimpleNamespace(by_id=by_id))
+        self.passes = 0
+
+    def now_ms(self) -> int:
+        return NOW_MS
+
+    def end_pass(self) -> None:
+        self.passes += 1
+
+
+def leaders_log(*sizes: tuple[int, int]) -> Log:
+    """A log with so many records in each epoch."""
+    log = opened(FakeDisk())
+    for count, epoch in sizes:
+        for _ in range(count):
+            log.append(batch(), leader_epoch=epoch, now_ms=NOW_MS)
+    return log
+
+
+def answered(**more: Any) -> FetchResponse:
+    fields = {"high_watermark": 0, "log_start_offset": 0, "records": b"", "aborted_transactions": None, **more}
+    one = Answer(partition_index=0, **fields)
+    topic = FetchResponse.FetchableTopicResponse(topic=TOPIC, topic_id=TOPIC_ID, partitions=[one])
+    return FetchResponse(responses=[topic])
+
+
+@asynccontextmanager
+async def following(log: Log, leader: StubBroker) -> AsyncIterator[ReplicaFetching]:
+    async with trio.open_nursery() as nursery:
+        network = StubNetwork(nursery, (leader,))
+        broker: Any = StandInBroker(leader)
+        fetching = ReplicaFetching(broker, lambda: 77, network.open_stream)
+        nursery.start_soon(fetching.run)
+        fetching.follow(FollowingReplica(TOPIC, TOPIC_ID, 0, log, LEADER, EPOCH))
+        await trio.testing.wait_all_tasks_blocked()
+        yield fetching
+        nursery.cancel_scope.cancel()
+
+
+@in_trio
+async def test_what_a_leader_has_is_appended_as_it_is() -> None:
+    theirs, ours = leaders_log((3, 1), (2, 5)), opened(FakeDisk())
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, answered(records=content(theirs), high_watermark=4), SILENCE)
+    async with following(ours, leader):
+        assert content(ours) == content(theirs)
+        assert (ours.end_offset, ours.high_watermark, ours.epochs.latest_epoch) == (5, 4, 5)
+        first, second = leader.requests(FetchRequest)
+        asked = [request.topics[0].partitions[0] for request in (first, second)]
+        assert [(one.fetch_offset, one.last_fetched_epoch) for one in asked] == [(0, -1), (5, 5)]
+        assert {one.current_leader_epoch for one in asked} == {EPOCH}
+        assert (first.replica_state.replica_id, first.replica_state.replica_epoch) == (1, 77)
+
+
+@in_trio
+async def test_a_log_that_diverged_is_cut_by_epochs_even_below_its_high_watermark() -> None:
+    ours = leaders_log((3, 1), (2, 3))
+    ours.advance_high_watermark(4)
+    leader = StubBroker(LEADER)
+    ends = FetchResponse.EpochEndOffset(epoch=1, end_offset=3)
+    leader.on(FetchRequest, answered(diverging_epoch=ends, high_watermark=5), SILENCE)
+    async with following(ours, leader):
+        assert (ours.end_offset, ours.high_watermark, ours.epochs.latest_epoch) == (3, 3, 1)
+        assert leader.requests(FetchRequest)[-1].topics[0].partitions[0].fetch_offset == 3
+
+
+@in_trio
+async def test_one_that_fell_behind_the_first_record_begins_anew_there() -> None:
+    ours = leaders_log((3, 1))
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, answered(error_code=ErrorCode.OFFSET_OUT_OF_RANGE), SILENCE)
+
+    def offset(request: ListOffsetsRequest) -> ListOffsetsResponse:
+        asked = request.topics[0].partitions[0]
+        found = {-1: 100, -2: 50}[asked.timestamp]
+        one = ListOffsetsResponse.ListOffsetsPartitionResponse(partition_index=0, offset=found)
+        return ListOffsetsResponse(topics=[ListOffsetsResponse.ListOffsetsTopicResponse(name=TOPIC, partitions=[one])])
+
+    leader.on(ListOffsetsRequest, offset)
+    async with following(ours, leader):
+        assert (ours.start_offset, ours.end_offset, ours.high_watermark) == (50, 50, 50)
+
+
+@in_trio
+async def test_the_leaders_first_record_is_followed() -> None:
+    ours = leaders_log((5, 1))
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, answered(high_watermark=5, log_start_offset=2), SILENCE)
+    async with following(ours, leader):
+        assert (ours.start_offset, ours.high_watermark) == (2, 5)
+
+
+@in_trio
+async def test_an_error_is_waited_out_and_a_lost_leader_asked_again() -> None:
+    theirs, ours = leaders_log((1, 1)), opened(FakeDisk())
+    leader = StubBroker(LEADER)
+    leader.on(
+        FetchRequest,
+        answered(error_code=ErrorCode.UNKNOWN_LEADER_EPOCH),
+        HANG_UP,
+        answered(records=content(theirs)),
+        SILENCE,
+    )
+    async with following(ours, leader):
+        began = trio.current_time()
+        while ours.end_offset == 0:
+            await trio.sleep(0.5)
+        assert trio.current_time() - began >= 2, "twice replica.fetch.backoff.ms"
+
+
+@in_trio
+async def test_what_comes_for_a_replica_that_follows_another_by_now_is_dropped() -> None:
+    theirs, ours = leaders_log((1, 1)), opened(FakeDisk())
+    leader = StubBroker(LEADER)
+    worlds: list[ReplicaFetching] = []
+
+    def late(request: FetchRequest) -> FetchResponse:
+        worlds[0].stop((TOPIC, 0))
+        return answered(records=content(theirs))
+
+    leader.on(FetchRequest, SILENCE)
+    async with trio.open_nursery() as nursery:
+        network = StubNetwork(nursery, (leader,))
+        broker: Any = StandInBroker(leader)
+        worlds.append(ReplicaFetching(broker, lambda: 77, network.open_stream))
+        leader.on(FetchRequest, late)
+        nursery.start_soon(worlds[0].run)
+        worlds[0].follow(FollowingReplica(TOPIC, TOPIC_ID, 0, ours, LEADER, EPOCH))
+        await trio.testing.wait_all_tasks_blocked()
+        assert ours.end_offset == 0
+        assert len(leader.requests(FetchRequest)) == 1, "nobody is left to fetch for"
+        nursery.cancel_scope.cancel()
+
+
+@in_trio
+async def test_damaged_records_are_not_taken() -> None:
+    theirs, ours = leaders_log((2, 1)), opened(FakeDisk())
+    damaged = bytearray(content(theirs))
+    damaged[-1] ^= 1
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, answered(records=bytes(damaged)), answered(records=content(theirs)), SILENCE)
+    async with following(ours, leader):
+        assert ours.end_offset == 0
+        while ours.end_offset == 0:
+            await trio.sleep(1)
+        assert content(ours) == content(theirs)
