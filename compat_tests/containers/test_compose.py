@@ -14,7 +14,7 @@ import pytest
 from compat_tests.containers.images import Images
 from compat_tests.containers.story import create_topic, received, send
 from compat_tests.kafka_process import READY as KAFKA_READY
-from compat_tests.side_by_side import held_port
+from tests.held_ports import held_port
 
 DOCKER = Path(__file__).resolve().parent.parent.parent / "docker"
 ONE_NODE = DOCKER / "compose.yaml"

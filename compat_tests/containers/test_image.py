@@ -23,7 +23,7 @@ from testcontainers.core.wait_strategies import HealthcheckWaitStrategy, LogMess
 from compat_tests.containers.images import Images
 from compat_tests.containers.story import SECONDS_MAX, create_topic, received, send
 from compat_tests.raw_requests import RawConnection
-from compat_tests.side_by_side import held_port
+from tests.held_ports import held_port
 from ottla.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 DATA = "/var/lib/kafka/data"

@@ -12,7 +12,7 @@ TIME_MS = 1_700_000_000_000
 Pair = tuple[bytes | None, bytes | None]
 
 
-def batch(*records: bytes | None | Pair, timestamp: int = TIME_MS, step_ms: int = 1, **more: Any) -> bytes:
+def batch(*records: bytes | Pair | None, timestamp: int = TIME_MS, step_ms: int = 1, **more: Any) -> bytes:
     """One batch: values, or pairs of key and value, each a millisecond after the other."""
     builder = BatchBuilder(**more)
     for number, record in enumerate(records):
@@ -22,6 +22,6 @@ def batch(*records: bytes | None | Pair, timestamp: int = TIME_MS, step_ms: int 
 
 
 def idempotent(
-    *records: bytes | None | Pair, producer_id: int, epoch: int = 0, sequence: int = 0, **more: Any
+    *records: bytes | Pair | None, producer_id: int, epoch: int = 0, sequence: int = 0, **more: Any
 ) -> bytes:
     return batch(*records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, **more)

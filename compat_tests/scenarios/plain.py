@@ -48,7 +48,7 @@ class Names:
 
     def text(self, made_up: str, name: str) -> None:
         if made_up:
-            self._texts.setdefault(made_up, f"<{name}>")
+            self._texts.setdefault(made_up, f"<{self.in_text(name)}>")
 
     def producer(self, producer_id: int) -> str | int:
         """Ids that nobody handed out stay as they are: they were chosen by the scenario."""
@@ -59,6 +59,14 @@ class Names:
 
     def node(self, node_id: int) -> str | int:
         return "<node>" if node_id == self._node_id else node_id
+
+    def in_value(self, value: Any) -> Any:
+        """Names in place of what is made up, wherever in plain data."""
+        if isinstance(value, dict):
+            return {key: self.in_value(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.in_value(one) for one in value]
+        return self.in_text(value) if isinstance(value, str) else value
 
     def in_text(self, value: str) -> str:
         for made_up, name in self._texts.items():

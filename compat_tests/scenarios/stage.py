@@ -132,7 +132,7 @@ class Stage:
         return answer(self.main, built(kind, version, fields), version)
 
     def note(self, what: str, value: Any) -> None:
-        self.observed.append((what, value))
+        self.observed.append((what, self.names.in_value(value)))
 
     def until(self, what: str, is_so: Callable[[], bool]) -> None:
         for _ in range(POLLS_MAX):

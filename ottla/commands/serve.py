@@ -27,6 +27,7 @@ EPILOG = """\
 examples:
   ottla serve                                         a broker on port 9092, data below the user's data directory
   ottla serve --ephemeral --listeners PLAINTEXT://127.0.0.1:0
+  ottla serve --brokers 3                             a cluster of three, on ports 9092, 9094 and 9096
   ottla serve --config server.properties --log.dirs /var/lib/ottla
 
 Any key of Kafka's configuration can be given as --KEY VALUE; docs/configuration.md lists them.
@@ -48,6 +49,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--container", action="store_true", help="take KAFKA_* variables as settings, as Apache Kafka's image does"
     )
+    parser.add_argument(
+        "--brokers", metavar="N", type=int, help="start N processes on this machine that are one cluster"
+    )
     parser.set_defaults(command=serve, takes_settings=True)
 
 
@@ -58,6 +62,10 @@ def serve(parsed: argparse.Namespace) -> int:
             import tempfile  # slow, and few start so
 
             settings["log.dirs"] = stack.enter_context(tempfile.TemporaryDirectory(prefix="ottla-"))
+        if parsed.brokers is not None:
+            from ottla.commands.serve_many import serve_many
+
+            return serve_many(settings, parsed.brokers)
         return run(settings)
 
 

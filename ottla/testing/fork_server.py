@@ -12,7 +12,6 @@ import os
 import select
 import signal
 import socket
-import struct
 import sys
 import traceback
 from collections import deque
@@ -22,7 +21,7 @@ from typing import NoReturn
 
 from ottla.server import later
 from ottla.testing import child
-from ottla.testing.forking import DESCRIPTOR_COUNT, FORK, NO_PROCESS, PROCESS_ID, STATUS
+from ottla.testing.forking import DESCRIPTOR_COUNT, FORK, FORKED, NO_PROCESS, STATUS
 
 # What a broker needs when it serves: the first has to load it for itself, those that come later find it.
 AT_LEISURE = ("ottla.testing.orders", *later.MODULES)
@@ -80,8 +79,8 @@ class ForkServer:
 
     def _fork(self) -> bool:
         """Do what the test asks for; False if it asks for nothing any more."""
-        word, descriptors, _, _ = socket.recv_fds(self._line, len(FORK), DESCRIPTOR_COUNT)
-        if word != FORK:
+        order, descriptors, _, _ = socket.recv_fds(self._line, FORK.size, DESCRIPTOR_COUNT)
+        if not order:
             return False
         channel, output, ended = descriptors
         try:
@@ -96,7 +95,10 @@ class ForkServer:
             os.close(ended)
         else:
             self._ended[process_id] = ended
-        self._line.sendall(struct.pack(PROCESS_ID, process_id))
+        try:
+            self._line.sendall(FORKED.pack(*FORK.unpack(order), process_id))
+        except (BrokenPipeError, ConnectionResetError):
+            return False
         return True
 
     def _tell_ends(self) -> None:
@@ -105,7 +107,7 @@ class ForkServer:
             if found:
                 del self._ended[process_id]
                 with suppress(BrokenPipeError):  # nobody wants to know any more
-                    os.write(ended, struct.pack(STATUS, os.waitstatus_to_exitcode(status)))
+                    os.write(ended, STATUS.pack(os.waitstatus_to_exitcode(status)))
                 os.close(ended)
 
     def _become_a_broker(self, channel: int, output: int, ended: int) -> NoReturn:

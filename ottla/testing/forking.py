@@ -26,13 +26,14 @@ CODE = (
     "import gc, json, sys; gc.disable(); sys.path[:] = json.loads(sys.argv[3]);"
     "from ottla.testing.fork_server import main; main()"
 )
-# What goes over the line: a word with the descriptors of channel, output and end one way, a process id the other.
-FORK = b"fork"
+# What goes over the line: a number, with the descriptors of channel, output and end; back come the number and a process
+# id. An answer that nobody waits for any more, since somebody pressed Ctrl-C, is passed over.
+FORK = struct.Struct(">i")
 DESCRIPTOR_COUNT = 3
-PROCESS_ID = ">i"
+FORKED = struct.Struct(">ii")
 NO_PROCESS = -1
 # What is told in the end.
-STATUS = ">i"
+STATUS = struct.Struct(">i")
 
 
 class Forked:
@@ -71,10 +72,10 @@ class Forked:
             return self.returncode
 
     def _read_status(self) -> int:
-        told = os.read(self._ended, struct.calcsize(STATUS))
+        told = os.read(self._ended, STATUS.size)
         os.close(self._ended)
         if told:
-            status: int = struct.unpack(STATUS, told)[0]
+            status: int = STATUS.unpack(told)[0]
             return status
         # Somebody has killed the server, and nobody tells any more how its brokers end.
         with suppress(ProcessLookupError):
@@ -87,6 +88,7 @@ class _Server:
 
     def __init__(self) -> None:
         self.owner_id = os.getpid()
+        self._last_number = 0
         self._line, theirs = socket.socketpair()
         try:
             with theirs:
@@ -103,13 +105,16 @@ class _Server:
 
     def fork(self, channel: int, output: int, ended: int) -> int | None:
         """The id of the new process; None if the server has ended."""
+        self._last_number += 1
         try:
-            socket.send_fds(self._line, [FORK], [channel, output, ended])
-            told = self._line.recv(struct.calcsize(PROCESS_ID), socket.MSG_WAITALL)
+            socket.send_fds(self._line, [FORK.pack(self._last_number)], [channel, output, ended])
+            while told := self._line.recv(FORKED.size, socket.MSG_WAITALL):
+                number, process_id = FORKED.unpack(told)
+                if number == self._last_number:
+                    return int(process_id)
         except (BrokenPipeError, ConnectionResetError):
-            return None
-        process_id: int | None = struct.unpack(PROCESS_ID, told)[0] if told else None
-        return process_id
+            pass
+        return None
 
     def forget(self) -> None:
         """It is another process's."""

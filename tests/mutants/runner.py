@@ -5,6 +5,7 @@ A patch opens with `# key: value` lines, then comes a unified diff against the r
     # breaks: what is wrong now, in one sentence
     # class: the failure class of the design that it belongs to
     # test: what pytest is to run; several lines for several
+    # plays: instead of a test, the scenarios of compat_tests whose comparison must notice, as a regular expression
     # needs: loop               (only where the test needs more than Python: root and loop devices)
 
 Lines may have moved since a patch was written, but its context must occur exactly once, so that a patch that has gone
@@ -28,7 +29,7 @@ SECONDS_MAX = 120
 # Of pytest: some tests failed. Anything else is a run that proves nothing.
 TESTS_FAILED = 1
 
-_KEY = re.compile(r"# (breaks|class|test|needs): (.+)")
+_KEY = re.compile(r"# (breaks|class|test|plays|needs): (.+)")
 
 
 class StalePatch(Exception):
@@ -48,6 +49,7 @@ class Mutant:
     breaks: str
     failure_class: str
     tests: list[str]
+    plays: list[str]
     needs: list[str]
     hunks: list[Hunk]
 
@@ -58,7 +60,7 @@ def mutants() -> list[Mutant]:
 
 def read(path: Path) -> Mutant:
     """A mutant from its file; ValueError if the file is not what it should be."""
-    keys: dict[str, list[str]] = {"breaks": [], "class": [], "test": [], "needs": []}
+    keys: dict[str, list[str]] = {"breaks": [], "class": [], "test": [], "plays": [], "needs": []}
     hunks: list[Hunk] = []
     target = ""
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -70,9 +72,9 @@ def read(path: Path) -> Mutant:
             hunks.append(Hunk(target))
         elif hunks and line[:1] in (" ", "-", "+", ""):
             _add(hunks[-1], line)
-    if len(keys["breaks"]) != 1 or len(keys["class"]) != 1 or not keys["test"] or not hunks:
+    if len(keys["breaks"]) != 1 or len(keys["class"]) != 1 or not (keys["test"] or keys["plays"]) or not hunks:
         raise ValueError(f"{path} lacks what it breaks, its class, a test, or a change")
-    return Mutant(path.stem, keys["breaks"][0], keys["class"][0], keys["test"], keys["needs"], hunks)
+    return Mutant(path.stem, keys["breaks"][0], keys["class"][0], keys["test"], keys["plays"], keys["needs"], hunks)
 
 
 def _add(hunk: Hunk, line: str) -> None:

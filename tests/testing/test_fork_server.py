@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ottla.testing import fork_server
-from ottla.testing.forking import DESCRIPTOR_COUNT, FORK, NO_PROCESS, PROCESS_ID
+from ottla.testing.forking import DESCRIPTOR_COUNT, FORK, FORKED, NO_PROCESS
 from tests.testing.leftovers import SECONDS_MAX, a_program, wait_for_end
 
 PROGRAM = """
@@ -78,8 +77,8 @@ def test_a_fork_that_fails_is_told_and_the_server_goes_on(monkeypatch: pytest.Mo
     with ours, theirs:
         server = fork_server.ForkServer(theirs, os.getpid())
         with server._woken, server._wakes:
-            socket.send_fds(ours, [FORK], [ours.fileno()] * DESCRIPTOR_COUNT)
+            socket.send_fds(ours, [FORK.pack(5)], [ours.fileno()] * DESCRIPTOR_COUNT)
             assert server._fork()
-            assert struct.unpack(PROCESS_ID, ours.recv(100)) == (NO_PROCESS,)
+            assert FORKED.unpack(ours.recv(100)) == (5, NO_PROCESS)
             ours.shutdown(socket.SHUT_WR)
             assert not server._fork()

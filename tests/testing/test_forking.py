@@ -67,6 +67,23 @@ def test_the_end_of_a_process_is_told_with_its_status(tmp_path: Path) -> None:
     assert descriptors() == before
 
 
+def test_an_answer_that_nobody_has_waited_for_is_not_taken_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_fork(tmp_path) as (first, _):
+        server = forking._server
+        assert server is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(forking, "FORKED", None)  # stands for a Ctrl-C while the answer is awaited
+            with pytest.raises(AttributeError), a_fork(tmp_path):
+                pass
+        with a_fork(tmp_path) as (second, _):
+            assert forking._server is server
+            assert second.pid != first.pid
+            assert second.poll() is None
+            assert str(second.pid) in children(server_id())
+
+
 def test_a_server_that_has_gone_is_started_again(tmp_path: Path) -> None:
     forking.prepare()
     first = server_id()
