@@ -9,7 +9,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help serve test test-fast soak bench lint format clean image containers jvm kcat go node docker
+.PHONY: help serve test test-fast compat soak bench lint format clean image containers jvm kcat go node docker
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -22,6 +22,9 @@ test: $(INSTALLED) jvm kcat go node docker ## everything the gate runs
 
 test-fast: $(INSTALLED) ## the inner loop: lint and unit tests, below two minutes
 	@$(RUN) tools/run_parts.py fast
+
+compat: $(INSTALLED) jvm ## compare Ottla with Apache Kafka, scenario by scenario
+	@$(RUN) -m compat_tests
 
 soak: $(INSTALLED) jvm ## what takes longer than the gate may; record the result in docs/measurements.md
 	@$(RUN) tools/run_parts.py soak

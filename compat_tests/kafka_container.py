@@ -1,8 +1,8 @@
 """Apache Kafka's image by testcontainers, with the face of `OttlaContainer`: the official one, or another like it.
 
 $OTTLA_KAFKA_IMAGE names the image. The variables make one node, broker and controller, of the configuration that
-`side_by_side` has. An image formats its directory with all features on; those that Ottla does not serve are put back
-to level 0 once it serves.
+`side_by_side` has. An image formats its directory in its own way: with all features on, and with voters that are not
+in the log. Once it serves it is put to what `side_by_side` formats.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from compat_tests.kafka_process import CLUSTER_ID, READY, SINGLE_NODE, START_SEC
 from compat_tests.raw_requests import RawConnection
 from compat_tests.side_by_side import PROPERTIES, UNSERVED_FEATURES
 from ottla.testing.container import OttlaContainer
+from ottla.wire.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from ottla.wire.messages.features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
 OFFICIAL_IMAGE = "apache/kafka:4.3.1"
 CONTROLLER_PORT = 9093
 # What a container sets by itself, and Ottla without being told.
 CONTAINERS_OWN = ("listener.security.protocol.map", "controller.listener.names")
-UPDATE_VERSION = 1
-SAFE_DOWNGRADE = 2
+UPDATE_VERSION, ALTER_VERSION = 1, 1
+UPGRADE, SAFE_DOWNGRADE = 1, 2
+BROKER, DELETE = 4, 1
 
 
 class KafkaContainer(OttlaContainer):
@@ -39,7 +41,7 @@ class KafkaContainer(OttlaContainer):
     def start(self, timeout: float = START_SECONDS_MAX) -> Self:
         super().start(timeout)
         try:
-            put_features_back(self.get_bootstrap_server())
+            settle_features(self.get_bootstrap_server())
         except BaseException:
             self.stop()
             raise
@@ -54,15 +56,35 @@ def with_single_node(container: OttlaContainer) -> OttlaContainer:
     return container.with_cluster_id(CLUSTER_ID)
 
 
-def put_features_back(bootstrap: str) -> None:
-    """Finalize at level 0 what Ottla does not serve."""
-    updates = [
-        UpdateFeaturesRequest.FeatureUpdateKey(feature=name, max_version_level=0, upgrade_type=SAFE_DOWNGRADE)
-        for name in UNSERVED_FEATURES
-    ]
+def settle_features(bootstrap: str) -> None:
+    """Level 0 for what Ottla does not serve, voters in the log, and no trace of what was on."""
+    levels = [feature(name, 0, SAFE_DOWNGRADE) for name in UNSERVED_FEATURES]
+    with RawConnection(*address(bootstrap)) as connection:
+        for updates in (levels, [feature("kraft.version", 1, UPGRADE)]):
+            answer = connection.send(
+                UpdateFeaturesRequest(feature_updates=updates), UpdateFeaturesResponse, UPDATE_VERSION
+            )
+            wrong = [(result.feature, result.error_message) for result in answer.results if result.error_code]
+            assert (answer.error_code, wrong) == (0, []), answer.error_message
+        # Eligible leader replicas have min.insync.replicas set for the whole cluster (KIP-966).
+        change = IncrementalAlterConfigsRequest.AlterableConfig(
+            name="min.insync.replicas", config_operation=DELETE, value=None
+        )
+        brokers = IncrementalAlterConfigsRequest.AlterConfigsResource(
+            resource_type=BROKER, resource_name="", configs=[change]
+        )
+        altered = connection.send(
+            IncrementalAlterConfigsRequest(resources=[brokers], validate_only=False),
+            IncrementalAlterConfigsResponse,
+            ALTER_VERSION,
+        )
+    assert [result.error_code for result in altered.responses] == [0], altered.responses
+
+
+def feature(name: str, level: int, kind: int) -> UpdateFeaturesRequest.FeatureUpdateKey:
+    return UpdateFeaturesRequest.FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=kind)
+
+
+def address(bootstrap: str) -> tuple[str, int]:
     host, _, port = bootstrap.rpartition(":")
-    with RawConnection(host, int(port)) as connection:
-        answer = connection.send(UpdateFeaturesRequest(feature_updates=updates), UpdateFeaturesResponse, UPDATE_VERSION)
-    refused = [(result.feature, result.error_message) for result in answer.results if result.error_code]
-    assert not answer.error_code, answer.error_message
-    assert not refused, refused
+    return host, int(port)

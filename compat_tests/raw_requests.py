@@ -74,7 +74,7 @@ class RawConnection:
         self.send_bytes(framed(request, version, number, self._client_id))
 
     def send_bytes(self, data: bytes) -> None:
-        """Whatever they are: a frame, half of one, or none. A broker that has hung up is noticed when it is read from."""
+        """Whatever they are: a frame, half of one, or none. Whether the broker has hung up is seen when it is read."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._socket.sendall(data)
 

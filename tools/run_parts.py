@@ -76,7 +76,7 @@ WIRE = Part(
     (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal", "--cov=ottla.wire", "--cov-branch", "--cov-fail-under=100"),),
 )
 COMPAT_WIRE = Part("wire-kafka", 4, (tests(JAVA, "tests/wire", "-n2", LOADFILE),), needs=JVM)
-STORAGE = Part("storage", 6, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
+STORAGE = Part("storage", 4, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
 # Each of them runs on Ottla and on Apache Kafka. kcat, Go and Node are not needed: without them their tests are skipped
 # and named.
 CLIENT_TESTS = (
@@ -89,14 +89,25 @@ CLIENT_TESTS = (
 )
 GROUP_SCRIPTS = "compat_tests/test_group_scripts.py"
 CONTAINER_TESTS = "compat_tests/containers"
+# All scenarios on Ottla and on Apache Kafka, compared; as tests on Ottla alone, since one comparison is enough; and
+# brokers with a mistake, which the comparison must tell from a sound one.
+SCENARIO_TESTS = (
+    "compat_tests/test_comparison.py",
+    "compat_tests/test_raw_requests.py",
+    "compat_tests/test_scenarios.py",
+    "compat_tests/test_broker_mutants.py",
+)
+COMPAT = Part(
+    "compat", 6, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM
+)
 STORAGE_KAFKA = Part(
     "storage-kafka",
-    6,
+    5,
     (
         tests(
             "not soak",
             "compat_tests",
-            *(f"--ignore={path}" for path in (*CLIENT_TESTS, GROUP_SCRIPTS, CONTAINER_TESTS)),
+            *(f"--ignore={path}" for path in (*CLIENT_TESTS, *SCENARIO_TESTS, GROUP_SCRIPTS, CONTAINER_TESTS)),
             "-n2",
             LOADFILE,
         ),
@@ -109,7 +120,7 @@ GROUPS = Part("groups", 4, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal")
 GROUPS_KAFKA = Part(
     "groups-kafka", 4, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
 )
-BROKER = Part("broker", 8, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
+BROKER = Part("broker", 5, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
 BROKER_KAFKA = Part(
     "broker-kafka",
     4,
@@ -140,11 +151,12 @@ SOAK = Part(
 PARTS = {
     "gate": (
         *(LINT, PROJECT, WIRE, COMPAT_WIRE, STORAGE, STORAGE_KAFKA, BROKER, BROKER_KAFKA, GROUPS, GROUPS_KAFKA),
-        *(CLIENTS, CONTAINERS, PACKAGING),
+        *(COMPAT, CLIENTS, CONTAINERS, PACKAGING),
     ),
     "fast": (LINT, PROJECT, WIRE_FAST),
     "soak": (SOAK,),
     "lint": (LINT,),
+    "compat": (COMPAT,),
     "containers": (CONTAINERS,),
 }
 

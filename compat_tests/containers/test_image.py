@@ -23,8 +23,8 @@ from testcontainers.core.wait_strategies import HealthcheckWaitStrategy, LogMess
 from compat_tests.containers.images import Images
 from compat_tests.containers.story import SECONDS_MAX, create_topic, received, send
 from compat_tests.raw_requests import RawConnection
-from tests.held_ports import held_port
 from ottla.wire.messages.metadata import MetadataRequest, MetadataResponse
+from tests.held_ports import held_port
 
 DATA = "/var/lib/kafka/data"
 SERVES = "node 1 serves"

@@ -96,8 +96,11 @@ final class GroupOffsetScenarios {
         TopicPartition partition = new TopicPartition(topic, 0);
         try (Consumer<String, String> consumer = joined(world, protocol, "wrong-" + protocol, topic, 1)) {
             world.attempt("too many words", () -> commit(consumer, partition, new OffsetAndMetadata(1, "x".repeat(5000))));
-            world.attempt("no such partition", () -> commit(consumer, new TopicPartition(topic, 9), new OffsetAndMetadata(1)));
-            world.attempt("no such topic", () -> commit(consumer, new TopicPartition(world.prefix + "nowhere", 0), new OffsetAndMetadata(1)));
+            // What does not exist may come to exist: consumers try again for as long as they are given.
+            TopicPartition later = new TopicPartition(topic, 9);
+            world.attempt("no such partition", () -> commit(consumer, later, new OffsetAndMetadata(1), 2));
+            TopicPartition nowhere = new TopicPartition(world.prefix + "nowhere", 0);
+            world.attempt("no such topic", () -> commit(consumer, nowhere, new OffsetAndMetadata(1), 2));
             world.attempt("beyond the end", () -> commit(consumer, partition, new OffsetAndMetadata(1_000_000)));
             world.attempt("of no epoch yet", () -> commit(consumer, partition, new OffsetAndMetadata(1, Optional.of(77), "")));
             world.say("at last", told(consumer.committed(Set.of(partition))));
@@ -105,7 +108,12 @@ final class GroupOffsetScenarios {
     }
 
     private static String commit(Consumer<String, String> consumer, TopicPartition partition, OffsetAndMetadata offset) {
-        consumer.commitSync(Map.of(partition, offset), Duration.ofSeconds(2));
+        return commit(consumer, partition, offset, World.SECONDS_MAX);
+    }
+
+    private static String commit(
+            Consumer<String, String> consumer, TopicPartition partition, OffsetAndMetadata offset, long seconds) {
+        consumer.commitSync(Map.of(partition, offset), Duration.ofSeconds(seconds));
         return "done";
     }
 

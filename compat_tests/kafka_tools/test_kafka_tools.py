@@ -25,8 +25,13 @@ COMPARED = [
     for command in (*RUNNING_COMMANDS, *DIRECTORY_COMMANDS)
     if command.name and command.name != API_VERSIONS
 ]
-# What the broker of one node serves to producers, assigned consumers and admin clients.
-SERVED = {*range(4), *range(18, 24), 32, 33, 34, 35, 37, 43, 44, 55, 57, 60, 61, 65, 66, 74, 75}
+# What the broker of one node serves to producers, consumers and admin clients.
+SERVED = {
+    *range(4),
+    *range(8, 17),
+    *range(18, 24),
+    *(32, 33, 34, 35, 37, 42, 43, 44, 47, 55, 57, 60, 61, 65, 66, 68, 69, 74, 75),
+}
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from typing import Any
 from compat_tests.scenarios.batches import batch, idempotent
 from compat_tests.scenarios.scenario import Area
 from compat_tests.scenarios.stage import TIMEOUT_MS, Stage
+from ottla.wire.messages.controller import UnregisterBrokerRequest
 from ottla.wire.messages.features import UpdateFeaturesRequest
 from ottla.wire.messages.log_dirs import AlterReplicaLogDirsRequest, DescribeLogDirsRequest
 from ottla.wire.messages.partition_admin import (
@@ -162,6 +163,11 @@ def features(stage: Stage, version: int, case: tuple[str, int, int]) -> None:
 @AREA.at(UpdateFeaturesRequest)
 def no_features(stage: Stage, version: int) -> None:
     stage.ask(UpdateFeaturesRequest, version, {"feature_updates": [], "timeout_ms": TIMEOUT_MS})
+
+
+@AREA.cases({"unknown": 77, "negative": -1})
+def a_broker_unregistered(stage: Stage, broker_id: int) -> None:
+    stage.ask(UnregisterBrokerRequest, 0, {"broker_id": broker_id})
 
 
 # Producers

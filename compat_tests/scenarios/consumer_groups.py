@@ -51,7 +51,7 @@ def a_member_comes_stays_and_goes(stage: Stage, version: int) -> None:
     joined(stage, version, "a", [topic])
     beat(stage, version, "a", 1, topic_partitions=owned(stage, topic, [0, 1, 2]))
     beat(stage, version, "a", 1)
-    describe(stage)
+    describe(stage, version)
     beat(stage, version, "a", LEAVING)
     describe(stage)
 

@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227): what is told again, what is left out because it has not changed, and sessions that are over."""
+"""Fetch sessions (KIP-227): what is told, what is left out because it has not changed, and sessions that are over."""
 
 from __future__ import annotations
 

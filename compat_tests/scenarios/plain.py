@@ -32,6 +32,7 @@ UNORDERED = {
     ("CreatePartitionsResponse", "results"),
     ("DeleteRecordsResponse", "topics"),
     ("DescribeConfigsResponse", "configs"),
+    ("JoinGroupResponse", "members"),
     ("OffsetFetchResponse", "partitions"),
     ("ProduceResponse", "partitionResponses"),
 }
@@ -112,7 +113,7 @@ class Names:
 def by_name(item: Any) -> tuple[str, str]:
     """Sorted so that a difference in one of them leaves the others where they are."""
     names = (
-        [item[key] for key in ("name", "index", "partitionIndex", "groupId") if key in item]
+        [item[key] for key in ("name", "index", "partitionIndex", "groupId", "memberId") if key in item]
         if isinstance(item, dict)
         else []
     )

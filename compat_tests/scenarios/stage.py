@@ -1,7 +1,7 @@
 """Where a scenario is played: one target, asked request by request, and all that it says written down.
 
-`Place` is a target as all scenarios see it: its address, who it is, topics that many look at and nobody changes. `Stage`
-is one scenario's own: topics and groups with its name, connections that end with it, the observation. What is only
+`Place` is a target as all scenarios see it: its address, who it is, topics that many look at and nobody changes.
+`Stage` is one scenario's own: topics and groups with its name, connections that end with it, the observation. What is only
 preparation is asked `quietly`. Nobody sleeps: a broker that hears late of what its controller did is asked again until
 it knows, a bounded number of times.
 """

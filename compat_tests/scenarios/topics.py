@@ -1,4 +1,4 @@
-"""Topics made, grown and removed, and records deleted from the front of a log: what is taken, and every way to be refused."""
+"""Topics made, grown and removed, records deleted from the front of a log, and every way to be refused."""
 
 from __future__ import annotations
 

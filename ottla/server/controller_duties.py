@@ -1,7 +1,8 @@
 """What the active controller does without being asked: it looks whose heartbeats have stopped, and who should lead.
 
 Runs on every controller and does something only where `Controller.state` is. A change that is not taken (no space, or
-the leadership has gone) is tried again the next time.
+the leadership has gone) is tried again the next time. A controller that was held up itself judges nobody by that time:
+what it did not hear may have been said. The broker in its own process is as alive as it is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from ottla.wire.errors import KafkaError
 log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS = 0.5
+# So late, this process has not listened for a while.
+LATE_SECONDS = 1.0
 
 
 class ControllerDuties:
@@ -33,8 +36,9 @@ class ControllerDuties:
     async def run(self) -> None:
         self._balanced_at = trio.current_time()
         while True:
-            await trio.sleep(SECONDS_BETWEEN_LOOKS)
-            if not self._channel.is_here:
+            due = trio.current_time() + SECONDS_BETWEEN_LOOKS
+            await trio.sleep_until(due)
+            if not self._channel.is_here or trio.current_time() > due + LATE_SECONDS:
                 continue
             try:
                 await self._fence_the_silent()
@@ -43,7 +47,14 @@ class ControllerDuties:
                 log.warning("the controller cannot do its duty now: %s", error.message)
 
     async def _fence_the_silent(self) -> None:
-        while (broker_id := await self._channel.call_here(fence_stale_broker)) is not None:
+
+        def fence(state: ControllerState, now_ms: int) -> Result[int | None]:
+            own = state.sessions.by_id.get(self._config().node_id)
+            if own is not None:
+                state.sessions.contact(self._config().node_id, own.epoch, own.metadata_offset, now_ms)
+            return fence_stale_broker(state, now_ms)
+
+        while (broker_id := await self._channel.call_here(fence)) is not None:
             log.warning("broker %d is fenced: nothing was heard of it", broker_id)
 
     async def _balance(self) -> None:

@@ -108,12 +108,13 @@ def test_a_full_fetch_closes_the_session_that_it_names(epoch: int) -> None:
     assert held.partition_count == len(held) == (1 if epoch == 0 else 0)
 
 
-def test_a_session_without_partitions_is_none() -> None:
+def test_a_session_may_begin_with_nothing_and_ends_when_nothing_is_left() -> None:
     held = sessions()
-    assert begin(held, []) == 0
+    assert begin(held, []) != 0
     session_id = begin(held)
+    assert len(held) == 2
     fetch = go_on(held, session_id, 1, forgotten_topics_data=forgetting(0))
-    assert (fetch.wanted, fetch.session_id, len(held)) == ([], 0, 0)
+    assert (fetch.wanted, fetch.session_id, len(held)) == ([], 0, 1)
 
 
 def test_a_partition_that_is_named_twice_is_one() -> None:

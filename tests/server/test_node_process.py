@@ -359,11 +359,12 @@ MAPPED = ("--listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,OTHER:PLAINTE
 
 
 def test_requests_that_a_killed_node_never_answered_fail_with_a_word(tmp_path: Path) -> None:
-    with a_node(tmp_path) as node, Client(node.address, Settings(retry_timeout_ms=200)) as client:
-        create_topic(client)
-        node.kill()
-        with pytest.raises(KafkaError):
-            client.produce(TOPIC, 0, batch(b"a"))
+    with a_node(tmp_path) as node, a_client(node) as patient:
+        create_topic(patient)
+        with Client(node.address, Settings(retry_timeout_ms=200)) as client:
+            node.kill()
+            with pytest.raises(KafkaError):
+                client.produce(TOPIC, 0, batch(b"a"))
 
 
 def test_metrics_and_readiness_are_served_where_they_are_wanted(tmp_path: Path) -> None:

@@ -142,6 +142,37 @@ def test_the_leader_epoch_of_the_client_is_checked(world: World) -> None:
     assert ask(world, fetching(leader_epoch=LEADER_EPOCH))[0].error_code == 0
     assert ask(world, fetching(leader_epoch=LEADER_EPOCH - 1))[0].error_code == ErrorCode.FENCED_LEADER_EPOCH
     assert ask(world, fetching(leader_epoch=LEADER_EPOCH + 1))[0].error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert ask(world, fetching(leader_epoch=-2))[0].error_code == 0, "any negative epoch is none"
+
+
+def test_who_believes_an_old_leader_is_told_of_the_new_one_from_version_16_on(world: World) -> None:
+    topic_id = world.topic("t")
+    for version in (15, 16, 18):
+        part = ask(world, fetching(topic_id=topic_id, leader_epoch=LEADER_EPOCH - 1), version)[0]
+        leader = (part.current_leader.leader_id, part.current_leader.leader_epoch)
+        assert leader == ((1, LEADER_EPOCH) if version >= 16 else (-1, -1))
+
+
+def test_a_consumer_that_read_in_another_epoch_is_told_where_that_ended(world: World) -> None:
+    world.topic("t")
+    append(world.partition("t"), b"a")
+    append(world.partition("t"), b"b")
+    request = fetching(1)
+    (asked,) = request.topics[0].partitions
+    asked.last_fetched_epoch = LEADER_EPOCH
+    assert ask(world, request)[0].diverging_epoch.end_offset == -1
+    asked.last_fetched_epoch = LEADER_EPOCH - 1
+    part = ask(world, request)[0]
+    assert (part.error_code, part.diverging_epoch.end_offset) == (0, 0)
+    asked.last_fetched_epoch = LEADER_EPOCH + 1
+    assert ask(world, request)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_partitions_that_are_not_there_come_last_and_without_transactions(world: World) -> None:
+    world.topic("t", 2)
+    found = ask(world, fetching(indexes=[7, 1, 0]))
+    assert list(found) == [1, 0, 7]
+    assert found[7].aborted_transactions == []
 
 
 def test_clients_too_old_for_zstd_are_not_given_a_topic_that_has_it(world: World) -> None:
