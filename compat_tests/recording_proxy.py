@@ -1,8 +1,7 @@
 """A proxy that writes down what a client sends, frame by frame, and passes everything on both ways.
 
-For as long as a `with` block lasts. The broker behind it must announce its address as the proxy's, or a client goes past
-it after its first request: `rewritten` puts the proxy's port in the place of the broker's in all that comes back, which
-is possible where the port is four bytes, as it is in Kafka's responses.
+For as long as a `with` block lasts. A broker tells its own address, and a client would go past the proxy after its first
+request: so the four bytes of the broker's port are those of the proxy in all that comes back, frame by whole frame.
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ import contextlib
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 HOST = "127.0.0.1"
 CHUNK_BYTES = 1 << 16
+LENGTH = struct.Struct(">i")
 
 
 class RecordingProxy:
@@ -42,29 +42,23 @@ class RecordingProxy:
                 self._begin(self._requests, client, broker)
                 self._begin(self._answers, broker, client)
 
-    def _begin(self, work: object, *ends: socket.socket) -> None:
-        assert callable(work)
+    def _begin(self, work: Callable[[socket.socket, socket.socket], None], *ends: socket.socket) -> None:
         thread = threading.Thread(target=work, args=ends, daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _requests(self, client: socket.socket, broker: socket.socket) -> None:
-        pending = b""
         with contextlib.suppress(OSError):
-            while piece := client.recv(CHUNK_BYTES):
-                pending += piece
-                while len(pending) >= 4 and len(pending) >= 4 + struct.unpack(">i", pending[:4])[0]:
-                    end = 4 + struct.unpack(">i", pending[:4])[0]
-                    with self._lock:
-                        self.frames.append(pending[:end])
-                    broker.sendall(pending[:end])
-                    pending = pending[end:]
+            for frame in frames_from(client):
+                with self._lock:
+                    self.frames.append(frame)
+                broker.sendall(frame)
 
     def _answers(self, broker: socket.socket, client: socket.socket) -> None:
         theirs, ours = struct.pack(">i", self._broker_port), struct.pack(">i", self.port)
         with contextlib.suppress(OSError):
-            while piece := broker.recv(CHUNK_BYTES):
-                client.sendall(piece.replace(theirs, ours))
+            for frame in frames_from(broker):
+                client.sendall(frame.replace(theirs, ours))
 
     def close(self) -> None:
         for one in (self._listener, *self._sockets):
@@ -73,6 +67,19 @@ class RecordingProxy:
             one.close()
         for thread in self._threads:
             thread.join()
+
+
+def frames_from(end: socket.socket) -> Iterator[bytes]:
+    """Whole frames, each with its length in front, until the connection ends."""
+    pending = b""
+    while piece := end.recv(CHUNK_BYTES):
+        pending += piece
+        while len(pending) >= LENGTH.size:
+            size_bytes = LENGTH.size + LENGTH.unpack_from(pending)[0]
+            if len(pending) < size_bytes:
+                break
+            yield pending[:size_bytes]
+            pending = pending[size_bytes:]
 
 
 @contextlib.contextmanager

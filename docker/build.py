@@ -77,8 +77,8 @@ def build_spark() -> None:
     connector = [(f"connector/{jar.name}", jar) for jar in sorted(jvm.jars("spark-kafka").glob("*.jar"))]
     version = pins()["pyspark"]
     source = jvm.cache_dir() / "images" / f"pyspark-{version}"
-    options = ("--no-deps", "--no-binary=:all:")
-    jvm.made_once(source, lambda directory: pip("download", *options, "--dest", directory, f"pyspark=={version}"))
+    wanted = ("--no-deps", "--no-binary=pyspark", f"pyspark=={version}")
+    jvm.made_once(source, lambda directory: pip("download", "--dest", directory, *wanted))
     (archive,) = source.glob("*.tar.gz")
     build_from("spark", [*files_of(HERE / "spark"), *connector], base="java", more=spark_tree(archive), about=version)
 
@@ -177,8 +177,10 @@ def with_context(
     *options: str,
 ) -> None:
     """Build an image from a context that is put together on the way to the engine."""
-    command = ["docker", "build", "--quiet", "--network=host", "--tag", image, *options]
+    command = ["docker", "build", "--quiet", "--tag", image, *options]
     command += [f"--build-arg={argument}" for argument in arguments]
+    if image.endswith(":local"):
+        command.append("--network=host")  # what is asked for is found from where we are, if anywhere
     print(f"build: {image}", flush=True)
     process = subprocess.Popen([*command, "-"], stdin=subprocess.PIPE)
     assert process.stdin is not None

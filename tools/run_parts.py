@@ -97,9 +97,7 @@ SCENARIO_TESTS = (
     "compat_tests/test_scenarios.py",
     "compat_tests/test_broker_mutants.py",
 )
-COMPAT = Part(
-    "compat", 6, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM
-)
+COMPAT = Part("compat", 6, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM)
 STORAGE_KAFKA = Part(
     "storage-kafka",
     5,

@@ -35,8 +35,9 @@ class Client:
     key or value was read, it tells null. `codecs` are those that it has on the Node that Debian has.
     `is_for_groups_only`: its other stories are in compat_tests/clients. `protocols` are those by which its members
     share. `tells_what_fenced_it`: a member that another took the place of says so. `leaves_for_a_while`: a static
-    member of the new protocol says that it comes back. `leaves_for_good`: even a static member leaves when it goes. The
-    others are what its admin can do to groups, and whether it knows more of those of the new protocol than their names.
+    member of the new protocol says that it comes back. `leaves_for_good`: even a static member leaves when it goes.
+    `lets_go_late`: a member tells records of partitions that it has given up, if it was just fetching them. The others
+    are what its admin can do to groups, and whether it knows more of those of the new protocol than their names.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Client:
     tells_what_fenced_it: bool = True
     leaves_for_a_while: bool = True
     leaves_for_good: bool = False
+    lets_go_late: bool = False
     describes_new_groups: bool = True
     deletes_groups: bool = True
     sets_offsets: bool = True
@@ -88,6 +90,7 @@ CLIENTS = (
         has_static_members=True,
         leaves_for_a_while=False,
         leaves_for_good=True,
+        lets_go_late=True,
         describes_new_groups=False,
     ),
     Client(

@@ -15,3 +15,7 @@ def owns_all(member: Driver) -> None:
 def share(first: Driver, second: Driver) -> None:
     """Wait until each has half of all partitions, and no partition has two owners."""
     until(lambda: len(first.owned) == len(second.owned) == 2 and first.owned | second.owned == ALL, first, second)
+
+
+def partitions_read(member: Driver) -> set[int]:
+    return {record.partition for record in member.records}

@@ -12,6 +12,7 @@ final class Before4Scenarios {
 
     static {
         ALL.put("configs_replaced_as_a_whole", Before4Scenarios::replaceConfigs);
+        ALL.put("groups_outlive_a_restart", world -> GroupScenarios.outliveRestart(world, List.of("classic")));
     }
 
     @SuppressWarnings("deprecation")

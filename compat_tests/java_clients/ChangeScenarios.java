@@ -16,7 +16,6 @@ final class ChangeScenarios {
     static {
         ALL.put("broker_restarts", ChangeScenarios::brokerRestarts);
         ALL.put("topic_is_deleted_and_made_anew", ChangeScenarios::topicMadeAnew);
-        ALL.put("group_outlives_a_restart", world -> GroupScenarios.outlivesRestart(world, "classic"));
     }
 
     private static void brokerRestarts(World world) throws Exception {

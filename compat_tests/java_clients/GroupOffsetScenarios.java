@@ -1,4 +1,5 @@
 import java.time.Duration;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -8,6 +9,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 
@@ -195,7 +197,7 @@ final class GroupOffsetScenarios {
                 Consumer<String, String> consumer = world.consumer("group.protocol", protocol,
                         "group.id", world.prefix + group, "auto.offset.reset", reset);
                 try (consumer) {
-                    consumer.subscribe(List.of(topic));
+                    consumer.subscribe(List.of(topic), new PausingListener(consumer));
                     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(World.SECONDS_MAX);
                     while (consumer.assignment().isEmpty() && System.nanoTime() < deadline) {
                         consumer.poll(Duration.ofMillis(50));
@@ -204,5 +206,16 @@ final class GroupOffsetScenarios {
                 }
             });
         }
+    }
+
+    /** Stops at what it is assigned, so that nothing is read before somebody looks. */
+    private record PausingListener(Consumer<String, String> consumer) implements ConsumerRebalanceListener {
+        @Override
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            consumer.pause(partitions);
+        }
+
+        @Override
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {}
     }
 }

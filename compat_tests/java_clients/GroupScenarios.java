@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.NewPartitions;
@@ -241,27 +240,46 @@ final class GroupScenarios {
         }
     }
 
-    /** For scenarios that run alone: the broker restarts, and the group goes on where it was. */
-    static void outlivesRestart(World world, String protocol) throws Exception {
-        String group = "outlives-" + protocol;
-        String topic = world.topic(group, 2);
-        TopicPartition partition = new TopicPartition(topic, 0);
-        Object[] settings = {"group.protocol", protocol};
-        try (GroupMember first = GroupMember.of(world, group, "a", List.of(topic), settings)) {
-            GroupMember.settle(first, 2);
-            first.ask(consumer -> {
-                consumer.commitSync(Map.of(partition, new OffsetAndMetadata(7, "before")));
-                return null;
-            });
-            world.restartBroker();
-            world.fill(topic, 0, 3);
-            world.say("read", first.values(3));
-            world.say("told", first.events());
-            world.say("committed", first.ask(consumer -> consumer.committed(Set.of(partition)).get(partition)));
-            try (GroupMember second = GroupMember.of(world, group, "b", List.of(topic), settings)) {
-                GroupMember.settle(first, 1, second, 1);
-                world.say("shared", new TreeSet<>(both(first, second)));
+    /** For scenarios that run alone: the broker restarts, and a group of each protocol goes on where it was. */
+    static void outliveRestart(World world, List<String> protocols) throws Exception {
+        Map<String, GroupMember> members = new LinkedHashMap<>();
+        try {
+            for (String protocol : protocols) {
+                String topic = world.topic("outlives-" + protocol, 2);
+                // However long the restart takes, it must not be the reason why a member is missed.
+                Object[] patient = protocol.equals("consumer")
+                        ? new Object[] {"group.protocol", protocol}
+                        : new Object[] {"session.timeout.ms", 600_000};
+                GroupMember member = GroupMember.of(world, "outlives-" + protocol, "a", List.of(topic), patient);
+                members.put(protocol, member);
+                GroupMember.settle(member, 2);
+                member.ask(consumer -> {
+                    consumer.commitSync(Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(7, "before")));
+                    return null;
+                });
             }
+            world.restartBroker();
+            for (String protocol : protocols) {
+                goOn(world, protocol, members.get(protocol));
+            }
+        } finally {
+            for (GroupMember member : members.values()) {
+                member.close();
+            }
+        }
+    }
+
+    private static void goOn(World world, String protocol, GroupMember first) throws Exception {
+        String topic = world.prefix + "outlives-" + protocol;
+        TopicPartition partition = new TopicPartition(topic, 0);
+        world.fill(topic, 0, 3);
+        world.say("read", first.values(3));
+        world.say("told", first.events());
+        world.say("committed", first.ask(consumer -> consumer.committed(Set.of(partition)).get(partition)));
+        try (GroupMember second = GroupMember.of(
+                world, "outlives-" + protocol, "b", List.of(topic), "group.protocol", protocol)) {
+            GroupMember.settle(first, 1, second, 1);
+            world.say("shared", new TreeSet<>(both(first, second)));
         }
     }
 
@@ -309,7 +327,7 @@ final class GroupScenarios {
             consumer.assign(List.of(partition));
             try {
                 consumer.commitSync(Map.of(partition, new OffsetAndMetadata(5, "alone")), Duration.ofSeconds(30));
-                return new TreeMap<>(Map.of("committed", consumer.committed(Set.of(partition)).get(partition).metadata())).toString();
+                return "committed " + consumer.committed(Set.of(partition)).get(partition).metadata();
             } catch (Exception error) {
                 return World.errorOf(error);
             }

@@ -24,7 +24,7 @@ final class Since4Scenarios {
         ALL.put("fenced_brokers", Since4Scenarios::fencedBrokers);
         ALL.put("offsets_since_4", Since4Scenarios::offsets);
         ALL.put("transactions_by_pattern", Since4Scenarios::transactions);
-        ALL.put("group_outlives_a_restart_consumer", world -> GroupScenarios.outlivesRestart(world, "consumer"));
+        ALL.put("groups_outlive_a_restart", world -> GroupScenarios.outliveRestart(world, List.of("classic", "consumer")));
     }
 
     private static void groupChanges(World world) {

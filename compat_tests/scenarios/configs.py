@@ -143,8 +143,8 @@ def a_topic_is_changed(stage: Stage, version: int, changes: list[tuple[str, int,
 
 
 def see(stage: Stage, topic: str) -> None:
-    """What is set now. The broker hears of changes in order: it is asked after one more of them has come."""
-    stage.topic(".marker")
+    """What is set now."""
+    stage.settle()
     keys = ["retention.ms", "cleanup.policy", "flush.ms", "segment.bytes", "max.message.bytes"]
     describe(stage, 4, resource(TOPIC, topic, keys))
 

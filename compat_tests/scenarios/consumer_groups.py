@@ -15,6 +15,13 @@ AREA = Area("consumer groups")
 JOINING, LEAVING, LEAVING_FOR_A_WHILE = 0, -1, -2
 
 
+def known_topic(stage: Stage, partitions: int = 1) -> str:
+    """One that the coordinator knows: it hears of topics a little after they are led."""
+    topic = stage.topic(partitions=partitions)
+    stage.settle()
+    return topic
+
+
 def beat(stage: Stage, version: int, member: str, epoch: int, **more: Any) -> Any:
     """Members choose their own ids; version 0 lets the broker choose where there is none."""
 
@@ -47,7 +54,7 @@ def owned(stage: Stage, topic: str, partitions: list[int]) -> list[dict[str, Any
 
 @AREA.at(ConsumerGroupHeartbeatRequest)
 def a_member_comes_stays_and_goes(stage: Stage, version: int) -> None:
-    topic = stage.topic(partitions=3)
+    topic = known_topic(stage, 3)
     joined(stage, version, "a", [topic])
     beat(stage, version, "a", 1, topic_partitions=owned(stage, topic, [0, 1, 2]))
     beat(stage, version, "a", 1)
@@ -58,7 +65,7 @@ def a_member_comes_stays_and_goes(stage: Stage, version: int) -> None:
 
 @AREA.at(ConsumerGroupHeartbeatRequest, {"uniform": "uniform", "range": "range", "unknown": "nonsense", "unsaid": None})
 def an_assignor(stage: Stage, version: int, name: str | None) -> None:
-    topic = stage.topic(partitions=4)
+    topic = known_topic(stage, 4)
     joined(stage, version, "a", [topic], server_assignor=name)
     joined(stage, version, "b", [topic], server_assignor=name)
     describe(stage)
@@ -66,7 +73,7 @@ def an_assignor(stage: Stage, version: int, name: str | None) -> None:
 
 @AREA.at(ConsumerGroupHeartbeatRequest)
 def a_second_member_takes_its_part(stage: Stage, version: int) -> None:
-    topic = stage.topic(partitions=4)
+    topic = known_topic(stage, 4)
     joined(stage, version, "a", [topic], server_assignor="range")
     beat(stage, version, "a", 1, topic_partitions=owned(stage, topic, [0, 1, 2, 3]))
     joined(stage, version, "b", [topic])
@@ -97,13 +104,13 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @AREA.at(ConsumerGroupHeartbeatRequest, WRONG)
 def a_first_heartbeat_with(stage: Stage, version: int, wrong: dict[str, Any]) -> None:
-    fields = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": [stage.topic()], "topic_partitions": []}
+    fields = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": [known_topic(stage)], "topic_partitions": []}
     beat(stage, version, **{"member": "a", "epoch": JOINING, **fields, **wrong})
 
 
 @AREA.at(ConsumerGroupHeartbeatRequest, {"old": 0, "to come": 9, "the one before": 1, "right": 2})
 def an_epoch_that_is(stage: Stage, version: int, epoch: int) -> None:
-    topic = stage.topic(partitions=2)
+    topic = known_topic(stage, 2)
     joined(stage, version, "a", [topic])
     joined(stage, version, "a", [topic, f"{topic}.more"])
     beat(stage, version, "a", epoch, topic_partitions=owned(stage, topic, [0, 1]))
@@ -111,13 +118,13 @@ def an_epoch_that_is(stage: Stage, version: int, epoch: int) -> None:
 
 @AREA.cases({"one that fits": ".*one.that.fits.*", "one that fits nothing": "nothing", "wrong": "a(b", "empty": ""})
 def an_expression(stage: Stage, pattern: str) -> None:
-    stage.topic()
+    known_topic(stage)
     joined(stage, 1, "a", [], subscribed_topic_names=None, subscribed_topic_regex=pattern)
 
 
 @AREA.at(ConsumerGroupHeartbeatRequest)
 def a_static_member_goes_for_a_while(stage: Stage, version: int) -> None:
-    topic = stage.topic(partitions=2)
+    topic = known_topic(stage, 2)
     joined(stage, version, "a", [topic], instance_id="static")
     joined(stage, version, "b", [topic], instance_id="static")
     beat(stage, version, "a", LEAVING_FOR_A_WHILE, instance_id="static")
@@ -129,14 +136,14 @@ def a_static_member_goes_for_a_while(stage: Stage, version: int) -> None:
 @AREA.at(ConsumerGroupDescribeRequest)
 def groups_that_are_not_there(stage: Stage, version: int) -> None:
     group = f"{stage.name}.classic"
-    committed(stage, 8, stage.topic(), {0: 1}, group_id=group)
+    committed(stage, 8, known_topic(stage), {0: 1}, group_id=group)
     fields = {"group_ids": ["no-such-group", "", group], "include_authorized_operations": True}
     stage.ask(ConsumerGroupDescribeRequest, version, fields)
 
 
 @AREA.one
 def seen_by_those_who_know_classic_groups_only(stage: Stage) -> None:
-    joined(stage, 1, "a", [stage.topic()])
+    joined(stage, 1, "a", [known_topic(stage)])
     stage.ask(DescribeGroupsRequest, 5, {"groups": [stage.name]})
     stage.ask(DescribeGroupsRequest, 6, {"groups": [stage.name]})
     found = stage.quietly(ListGroupsRequest, 5, {})
@@ -147,7 +154,7 @@ def seen_by_those_who_know_classic_groups_only(stage: Stage) -> None:
 
 @AREA.one
 def a_classic_member_among_them(stage: Stage) -> None:
-    joined(stage, 1, "a", [stage.topic()])
+    joined(stage, 1, "a", [known_topic(stage)])
     Member(stage, "b").join()
 
 
@@ -157,7 +164,7 @@ def a_classic_member_among_them(stage: Stage) -> None:
 )
 def offsets_committed_by(stage: Stage, version: int, case: tuple[str, int]) -> None:
     member, epoch = case
-    topic = stage.topic()
+    topic = known_topic(stage)
     joined(stage, version, "a", [topic])
     committed(stage, 9, topic, {0: 3}, member_id=member, generation_id_or_member_epoch=epoch)
     fetched(stage, 9, topic, [0], member_id=member or None, member_epoch=epoch)

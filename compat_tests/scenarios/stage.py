@@ -1,14 +1,15 @@
 """Where a scenario is played: one target, asked request by request, and all that it says written down.
 
 `Place` is a target as all scenarios see it: its address, who it is, topics that many look at and nobody changes.
-`Stage` is one scenario's own: topics and groups with its name, connections that end with it, the observation. What is only
-preparation is asked `quietly`. Nobody sleeps: a broker that hears late of what its controller did is asked again until
-it knows, a bounded number of times.
+`Stage` is one scenario's own: topics and groups with its name, connections that end with it, the observation. What is
+only preparation is asked `quietly`. Nobody sleeps: a broker that hears late of what its controller did is asked again
+until it knows, a bounded number of times.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -50,6 +51,7 @@ class Place:
         self.address = host, int(port)
         self.run = run
         self.asked: set[Asked] = set()
+        self.numbers = itertools.count()
         self._shared: dict[str, Any] = {}
         with RawConnection(*self.address) as connection:
             found = answer(connection, built(MetadataRequest, METADATA_VERSION, {"topics": []}), METADATA_VERSION)
@@ -145,13 +147,23 @@ class Stage:
     def topic(self, suffix: str = "", partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
         """A new topic of this scenario, which the broker leads; its id has a name from now on."""
         name = f"{self.name}{suffix}"
+        self._create(name, partitions, configs)
+        return name
+
+    def settle(self) -> None:
+        """Wait until all that a broker does after a change of metadata is done.
+
+        Brokers take in one change after the other: when they lead a topic, they are done with what was before it.
+        """
+        self._create(f"{self.place.run}settled-{next(self.place.numbers)}")
+
+    def _create(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
         topic = {"name": name, "num_partitions": partitions, "replication_factor": 1}
         topic["configs"] = [{"name": key, "value": value} for key, value in (configs or {}).items()]
         fields = {"topics": [topic], "timeout_ms": TIMEOUT_MS}
         (made,) = self.quietly(CreateTopicsRequest, CREATE_VERSION, fields).topics
         assert made.error_code == ErrorCode.NONE, made
         self.wait_for_topic(name, partitions)
-        return name
 
     def wait_for_topic(self, name: str, partitions: int = 1) -> None:
         """A broker knows a topic a little before it leads it."""

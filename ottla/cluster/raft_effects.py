@@ -21,6 +21,7 @@ After each event the driver looks at `Raft.wake_at_ms` and hands in `tick` no la
 
 from __future__ import annotations
 
+from inspect import get_annotations
 from typing import Any, ClassVar, TypeAlias, dataclass_transform
 
 from ottla.cluster.quorum_state import ElectionState
@@ -43,7 +44,7 @@ class Value:
     field_names: ClassVar[tuple[str, ...]]
 
     def __init_subclass__(cls) -> None:
-        cls.field_names = tuple(cls.__dict__.get("__annotations__", ()))
+        cls.field_names = tuple(get_annotations(cls))
         cls.__match_args__ = cls.field_names  # type: ignore[attr-defined, misc]  # mypy knows better, and the same
 
     def __init__(self, *values: Any) -> None:

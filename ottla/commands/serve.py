@@ -127,6 +127,7 @@ def run_node(settings: Mapping[str, str]) -> int:
     from ottla.server.large_memory import map_large_buffers
     from ottla.server.logs import set_up
     from ottla.server.quorum import QuorumFailed
+    from ottla.server.running_node import StartError
     from ottla.storage.directory_identity import LogDirectoryError
     from ottla.wire.errors import KafkaError
 
@@ -142,7 +143,7 @@ def run_node(settings: Mapping[str, str]) -> int:
             nursery.start_soon(_stop_on_signal, nursery.cancel_scope)
             await node.serve(config, announce, settle_collector)
 
-    the_worlds = (node.StartError, LogDirectoryError, MetadataLogError, QuorumStateError, QuorumFailed, KafkaError)
+    the_worlds = (StartError, LogDirectoryError, MetadataLogError, QuorumStateError, QuorumFailed, KafkaError)
     failures: dict[str, None] = {}
     map_large_buffers()
     settle_collector()
@@ -177,7 +178,7 @@ def settle_collector() -> None:
 
 def announce(node: Node) -> None:
     """Say where clients find us."""
-    places = ", ".join(str(listener) for listener in node.advertised())
+    places = ", ".join(str(listener) for listener in node.advertised() or node.controller_listeners())
     print(f"ottla: cluster {node.cluster_id}, node {node.config.node_id} serves {places}", flush=True)
     if node.status_address is not None:
         host, port = node.status_address

@@ -148,6 +148,13 @@ class Quorum:
         self._tokens[token] = answer
         self._perform(self.raft.request(token, request, version, listener, self._now_ms()))
 
+    async def resign(self) -> None:
+        """Take part no more. Return when those who have to hear of it have: another leads the sooner."""
+        self._check()
+        self._perform(self.raft.shut_down(self._now_ms()))
+        while not self.raft.may_stop:
+            await self._is_changed.wait()
+
     async def run(self) -> None:
         """Keep raft's time, and sync what it wants synced."""
         async with trio.open_nursery() as nursery:

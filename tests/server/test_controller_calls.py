@@ -9,8 +9,8 @@ import pytest
 
 from ottla.cluster.controller import ControllerState
 from ottla.server.controller_calls import CALLS, Asked, answer
-from ottla.server.handlers.every_route import CONTROLLER_ROUTES
 from ottla.server.handlers.controller_requests import ask
+from ottla.server.handlers.every_route import CONTROLLER_ROUTES
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.controller import BrokerHeartbeatRequest
 from ottla.wire.messages.metadata import MetadataRequest

@@ -21,7 +21,7 @@ from ottla.cluster.bootstrap import (
 from ottla.cluster.features import METADATA_VERSION_MAX, VersionRange, default_levels
 from ottla.config.broker import BrokerConfig
 from ottla.config.loading import load
-from ottla.server import later
+from ottla.server import later, running_node
 from ottla.server import node as node_module
 from ottla.server.node import Node, StartError, own_host_name, serve
 from ottla.server.quorum import QuorumFailed
@@ -285,14 +285,6 @@ async def test_a_stop_that_does_not_reach_the_disk_is_not_called_clean(caplog: p
 # What is not served yet is said, and not done halfway
 
 
-@in_trio
-async def test_a_node_that_is_not_broker_and_controller_is_refused(tmp_path: Path) -> None:
-    config = config_of(tmp_path, process_roles="broker", controller_listener_names="CONTROLLER", **ELSEWHERE)
-    with pytest.raises(StartError, match=r"process\.roles is broker; only broker,controller is served yet"):
-        await Node(config).run()
-    assert not (tmp_path / "meta.properties").exists()
-
-
 ELSEWHERE = {"controller_quorum_bootstrap_servers": "127.0.0.1:9093"}
 
 
@@ -394,7 +386,7 @@ async def test_features_that_are_found_and_not_served_are_kept(
     for _ in range(2):
         async with running(tmp_path) as node:
             assert await finalized_features(node) == levels
-    unserved = set(levels) - set(node_module.FEATURES)
+    unserved = set(levels) - set(running_node.FEATURES)
     kept = [message for message in caplog.messages if "kept but not served" in message]
     assert len(kept) == 2 * len(unserved)
     assert f"share.version is at level {levels['share.version']}, which is kept but not served" in kept

@@ -11,7 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from ottla.server import node as node_module
+from ottla.server import running_node
 from ottla.server.connection import LINGER_SECONDS_MAX, OTHERS_SECONDS_MAX
 from ottla.server.context import Context
 from ottla.server.parking import Pending
@@ -154,7 +154,7 @@ async def test_answers_that_others_would_have_to_complete_are_waited_for_a_littl
 async def test_a_client_that_does_not_read_cannot_hold_up_the_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(node_module, "DRAIN_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(running_node, "DRAIN_SECONDS_MAX", 0.05)
     async with running(tmp_path) as node:
         await create_topic_of(node)
         stream = await trio.open_tcp_stream("127.0.0.1", node.bound[0].port)

@@ -12,7 +12,7 @@ from ottla.wire.records.control import ControlType
 from tests.storage.batches import NOW_MS, batch, changed, config, lz4_batch, old_message
 
 HOUR_MS = 3600 * 1000
-ATTRIBUTES, LAST_DELTA, BASE_TIMESTAMP, MAX_TIMESTAMP, COUNT = 21, 23, 27, 35, 57
+LENGTH, ATTRIBUTES, LAST_DELTA, BASE_TIMESTAMP, MAX_TIMESTAMP, COUNT = 8, 21, 23, 27, 35, 57
 
 
 def check(data: bytes, settings: LogConfig | None = None) -> None:
@@ -68,6 +68,11 @@ def test_formats_that_nobody_knows_are_corrupt(magic: int) -> None:
     assert error_of(bytes(data)).code is ErrorCode.CORRUPT_MESSAGE
 
 
+def test_what_is_too_short_for_any_format_is_corrupt() -> None:
+    assert error_of(bytes(100)).code is ErrorCode.CORRUPT_MESSAGE
+    assert error_of(changed(batch(), LENGTH, ">i", 10)).code is ErrorCode.CORRUPT_MESSAGE
+
+
 def test_a_batch_may_be_as_large_as_max_message_bytes_and_no_larger() -> None:
     data = batch(value=bytes(1000))
     check(data, config(max_message_bytes=len(data)))
@@ -86,6 +91,8 @@ def test_a_batch_that_fails_its_crc_is_corrupt() -> None:
     "data",
     [
         batch(base_offset=1),
+        changed(batch(2), COUNT, ">i", -1),
+        changed(batch(2), LAST_DELTA, ">i", -1),
         changed(batch(2), COUNT, ">i", 0),
         changed(batch(2), COUNT, ">i", 1),
         changed(batch(2), COUNT, ">i", 3),

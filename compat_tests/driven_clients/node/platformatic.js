@@ -16,7 +16,9 @@ exports.connect = async (address, tell) => {
     retries: 0,
     metadataMaxAge: 0,
   }
-  const world = { library, options, admin: new library.Admin(options) }
+  // The first to look for a coordinator comes before there is one.
+  const patient = { ...options, retries: 50, retryDelay: 200 }
+  const world = { library, options, patient, admin: new library.Admin(options) }
   return { ...requests, join: request => join(world, request, tell), world }
 }
 

@@ -7,9 +7,9 @@ const { fromMessage } = require('./platformatic_records')
 // Often, so that members notice a rebalance soon.
 const HEARTBEAT_MS = 200
 
-exports.join = async ({ library, options }, request, tell) => {
+exports.join = async ({ library, patient }, request, tell) => {
   const { group, topic } = request
-  const consumer = new library.Consumer({ ...options, ...groupOptions(request), groupId: group })
+  const consumer = new library.Consumer({ ...patient, ...groupOptions(request), groupId: group })
   let owned = []
   const own = partitions => {
     const lost = owned.filter(one => !partitions.includes(one))

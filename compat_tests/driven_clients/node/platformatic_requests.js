@@ -21,10 +21,10 @@ exports.produce = async ({ topic, codec, records }, { library, options }) => {
 }
 
 // It reads in groups only; this one is nobody else's.
-exports.read = async ({ topic, partition, offset, count }, { library, options, admin }) => {
+exports.read = async ({ topic, partition, offset, count }, { library, patient, admin }) => {
   const partitions = await partitionsOf(admin, topic)
   const offsets = partitions.map(one => ({ topic, partition: one, offset: one === partition ? BigInt(offset) : 0n }))
-  const consumer = new library.Consumer({ ...options, groupId: `read-${randomUUID()}` })
+  const consumer = new library.Consumer({ ...patient, groupId: `read-${randomUUID()}` })
   const read = []
   try {
     const mode = library.MessagesStreamModes.MANUAL

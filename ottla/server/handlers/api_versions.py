@@ -1,7 +1,8 @@
 """ApiVersions: what a client may ask here, computed from the routes; the first request on nearly every connection.
 
 Only APIs of this kind of listener are told, by rising key, each at exactly the versions that are served; Produce alone
-says more (see there). Features are those that this broker registered with, finalized ones those of the metadata image (KIP-584).
+says more (see there). Features are those that this broker registered with, finalized ones those of the metadata image
+(KIP-584).
 
 Versions: from 3 on the client names its software, and a name that is none is INVALID_REQUEST (KIP-511). Below 4
 features whose lowest level is 0 are left out, since such clients cannot read them (KAFKA-17011). From 5 on a client

@@ -55,6 +55,8 @@ def test_features_go_up_and_with_the_right_word_down_again() -> None:
     cluster = SmallCluster(features={})
     result = update(cluster, wish("group.version", 1), wish("transaction.version", 2))
     assert (result.response.error_code, result.response.error_message, result.response.results) == (0, None, [])
+    (older,) = update(cluster, wish("group.version", 1), version=1).response.results
+    assert (older.feature, older.error_code, older.error_message) == ("group.version", 0, "NONE")
     cluster.do(result)
     assert cluster.state.image.feature_level("transaction.version") == 2
     assert "a downgrade was not asked for" in reason(update(cluster, wish("group.version", 0)))

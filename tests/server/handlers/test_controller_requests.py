@@ -6,8 +6,8 @@ import pytest
 
 from ottla.server.controller_channel import OnBehalf
 from ottla.server.envelopes import opened, sealed
-from ottla.server.handlers.every_route import CONTROLLER_ROUTES
 from ottla.server.handlers.controller_requests import envelope, envelope_refused
+from ottla.server.handlers.every_route import CONTROLLER_ROUTES
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.controller import EnvelopeRequest, UnregisterBrokerRequest
 from ottla.wire.messages.fetch import FetchRequest
