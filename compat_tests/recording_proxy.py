@@ -1,7 +1,7 @@
 """A proxy that writes down what a client sends, frame by frame, and passes everything on both ways.
 
-For as long as a `with` block lasts. A broker tells its own address, and a client would go past the proxy after its first
-request: so the four bytes of the broker's port are those of the proxy in all that comes back, frame by whole frame.
+For as long as a `with` block lasts. A broker tells its own address, and a client would go past the proxy after its
+first request: so the four bytes of the broker's port are those of the proxy in all that comes back, frame by frame.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ async def create_topic(node: Node) -> Any:
     )
     async with Cluster(f"127.0.0.1:{node.bound[0].port}") as cluster:
         try:
-            return await cluster.request(CreateTopicsRequest(topics=[topic], timeout_ms=1000), timeout_ms=1000)
+            return await cluster.request(CreateTopicsRequest(topics=[topic], timeout_ms=1000), timeout_ms=20_000)
         except KafkaError as error:
             return error
 
