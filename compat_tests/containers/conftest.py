@@ -16,6 +16,7 @@ import pytest
 
 os.environ["TESTCONTAINERS_RYUK_DISABLED"] = "true"
 os.environ["TESTCONTAINERS_HOST_OVERRIDE"] = "127.0.0.1"
+os.environ["TESTCONTAINERS_CONNECTION_MODE"] = "docker_host"  # where the tests run in a container themselves, too
 
 from compat_tests.containers.engine import running_engine
 from compat_tests.containers.images import Images
