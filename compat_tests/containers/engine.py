@@ -71,7 +71,16 @@ def own_engine(data: Path) -> Iterator[str]:
             process.kill()
             process.wait()
         printed.close()
-        shutil.rmtree(home, ignore_errors=True)
+        unmount_below(home)
+        shutil.rmtree(home)
+
+
+def unmount_below(directory: Path) -> None:
+    """The engine leaves the host's network namespace mounted where it kept it for builds."""
+    mounted = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    for path in mounted:
+        if Path(path).is_relative_to(directory):
+            subprocess.run((program("umount"), path), check=True)
 
 
 class Printed:

@@ -215,15 +215,14 @@ def test_with_a_hundred_requests_in_flight_every_answer_before_the_stop_is_true(
         with flood.socket:
             for _ in range(IN_FLIGHT):
                 flood.send()
+            is_told = False
             while count := flood.receive():
-                if len(flood.answered) > 5 * IN_FLIGHT and node.printed[-1] != "told to stop":
-                    node.printed.append("told to stop")
+                # Who goes on sending is reset some day, and loses answers that were on their way: not this client.
+                if len(flood.answered) > 5 * IN_FLIGHT and not is_told:
+                    is_told = True
                     node.send(signal.SIGTERM)
-                try:
-                    for _ in range(count):
-                        flood.send()
-                except OSError:
-                    continue  # it does not listen any more, and what it had said is still to be read
+                for _ in range(0 if is_told else count):
+                    flood.send()
         assert node.exit_status() == 0, node.printed
         assert not any("Traceback" in line for line in node.printed), node.printed
     assert (tmp_path / CLEAN_MARKER).exists()
