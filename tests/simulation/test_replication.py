@@ -1,0 +1,2 @@
+"""x"""
+from __future__ import annotations
