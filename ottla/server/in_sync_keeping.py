@@ -1,8 +1,9 @@
 """Keeps the ISRs of the partitions led here: followers' fetches come in, proposals go to the controller (KIP-497).
 
 The rules are in `ottla.cluster.in_sync_replicas`; here is who calls them when. Proposals of one moment share a request.
-One that is refused for a reason that passes is made again at the next look, which is twice in
-`replica.lag.time.max.ms`; one that is out of date waits for the image to say what holds.
+One without an answer is made again until there is one: the controller may have taken it, and whoever it adds counts for
+the high watermark meanwhile. One that is out of date counts until the image says what holds. Only where nothing was
+taken for certain is it forgotten; the next look, twice in `replica.lag.time.max.ms`, may bring another.
 """
 
 from __future__ import annotations
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.1
+NOT_TAKEN = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
+# Somebody has decided otherwise, perhaps by an earlier attempt of ours: the image will say.
+OUT_OF_DATE = (
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.INVALID_UPDATE_VERSION,
+    ErrorCode.NEW_LEADER_ELECTED,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
 
 
 class _Proposed(NamedTuple):
@@ -82,8 +93,14 @@ class InSyncKeeping:
     # Followers
 
     def fetched(self, partition: Partition, replica_id: int, offset: int, broker_epoch: int) -> None:
-        """A follower reads from here on. UNKNOWN_TOPIC_OR_PARTITION: it is none of this partition's (class 10)."""
+        """A follower reads from here on.
+
+        NOT_LEADER_OR_FOLLOWER: it is none of this partition's (class 10), or an earlier life of one (KIP-903).
+        """
         in_sync, now_ms = partition.in_sync, self._now_ms()
+        if 0 <= broker_epoch < self._active_brokers().get(replica_id, broker_epoch):
+            reason = f"epoch {broker_epoch} of broker {replica_id} is over"
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason)
         log_end = partition.log.end_offset
         if in_sync is None or not in_sync.fetched(replica_id, min(offset, log_end), log_end, broker_epoch, now_ms):
             reason = f"broker {replica_id} has no replica of {partition}"
@@ -173,12 +190,20 @@ class InSyncKeeping:
                 response = await self._channel.request(self._request(proposed))
             except KafkaError as error:
                 log.warning("the controller did not take who is in sync: %s", error.message)
-                for one in proposed:
-                    one.in_sync.refused(one.proposal)
+                undecided = proposed
+            else:
+                undecided = self._take(proposed, response)
+                self._broker.end_pass()
+            if undecided:
                 await trio.sleep(RETRY_SECONDS)
-                continue
-            self._take(proposed, response)
-            self._broker.end_pass()
+                self._propose_again(undecided)
+
+    def _propose_again(self, undecided: list[_Proposed]) -> None:
+        for one in undecided:
+            is_led = self._broker.led(one.partition.topic_id, one.partition.index) is one.partition
+            if is_led and one.partition.in_sync is one.in_sync and one.in_sync.proposed is one.proposal:
+                self._proposals.append(one)
+                self._is_wanted.set()
 
     def _request(self, proposed: list[_Proposed]) -> AlterPartitionRequest:
         by_topic: dict[bytes, list[AlterPartitionRequest.PartitionData]] = {}
@@ -205,12 +230,18 @@ class InSyncKeeping:
             ],
         )
 
-    def _take(self, proposed: list[_Proposed], response: AlterPartitionResponse) -> None:
+    def _take(self, proposed: list[_Proposed], response: AlterPartitionResponse) -> list[_Proposed]:
+        """Note what the controller says; return those of which nobody knows what became of them."""
         answers = {(topic.topic_id, one.partition_index): one for topic in response.topics for one in topic.partitions}
-        for partition, in_sync, proposal, _, _ in proposed:
+        undecided = []
+        for one in proposed:
+            partition = one.partition
             answer = answers.get((partition.topic_id, partition.index))
             if answer is not None and answer.error_code == ErrorCode.NONE:
-                in_sync.accepted(proposal, answer.isr, answer.partition_epoch)
+                one.in_sync.accepted(one.proposal, answer.isr, answer.partition_epoch)
                 partition.update_high_watermark(0)
-            else:
-                in_sync.refused(proposal)
+            elif answer is not None and answer.error_code in NOT_TAKEN:
+                one.in_sync.refused(one.proposal)
+            elif answer is None or answer.error_code not in OUT_OF_DATE:
+                undecided.append(one)
+        return undecided

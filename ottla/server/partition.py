@@ -18,6 +18,9 @@ from ottla.storage.log import Appended, Log
 from ottla.storage.producer_state import AppendOrigin
 from ottla.wire.errors import ErrorCode, KafkaError
 
+# An offset before all others.
+NOTHING = -1
+
 
 class Watcher(Protocol):
     """Somebody who waits for the partition's readable end to move."""
@@ -128,7 +131,11 @@ class Partition:
             _tell_moved(self._watchers, self, added_bytes)
 
     def resigned(self) -> None:
-        """The partition is not led here any more: whoever waits is told, and finds out the rest."""
+        """The partition is not led here any more: whoever waits is told, and finds out the rest.
+
+        What is committed is for others to say from here on, even if an answer or a sync comes late.
+        """
+        self.committed_end = lambda partition: NOTHING
         self.dismiss_watchers()
         gone = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self} is not led here any more")
         if self._flush_waiters:

@@ -16,12 +16,16 @@ import trio
 
 from ottla.cluster.log_divergence import EpochEnd, truncation_offset
 from ottla.server.replica_epochs import LogEpochs
+from ottla.storage.batch_scan import LogFileDamaged
+from ottla.storage.files import Buffer
 from ottla.storage.log import Log
 from ottla.storage.log_trimming import advance_start, restart_at, truncate_to
 from ottla.storage.offset_checkpoint import TopicPartition
+from ottla.storage.sparse_index import IndexDamaged
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
 from ottla.wire.messages.offsets_lookup import ListOffsetsRequest, ListOffsetsResponse
+from ottla.wire.records.batch import read_batch
 from ottla.wire.schema import VERSION_MAX, Versions
 
 if TYPE_CHECKING:
@@ -33,8 +37,9 @@ log = logging.getLogger(__name__)
 
 NO_SESSION, FULL_FETCH = 0, -1
 EARLIEST, LATEST = -2, -1
-# The first version with topic ids; with them nobody mistakes a topic for another of its name.
-FETCH_VERSIONS = Versions(13, VERSION_MAX)
+# The first version in which a replica says who it is and which life of it this is (KIP-903). All have topic ids: with
+# them nobody mistakes a topic for another of its name.
+FETCH_VERSIONS = Versions(15, VERSION_MAX)
 WITHOUT_ERROR = 0.0
 
 
@@ -221,15 +226,17 @@ class _Fetcher:
                 raise KafkaError(code, code.text)
             else:
                 self._append(replica, answer)
-        except KafkaError as error:
-            log.info("%s cannot follow broker %d now: %s", replica, self._leader_id, error.message)
+        except (KafkaError, LogFileDamaged, IndexDamaged) as error:
+            log.info("%s cannot follow broker %d now: %s", replica, self._leader_id, error)
             replica.retry_at = trio.current_time() + self._broker.config.replica_fetch_backoff_ms / 1000
 
     def _append(self, replica: FollowingReplica, answer: FetchResponse.PartitionData) -> None:
         stored, now_ms = replica.log, self._broker.now_ms()
         diverging = answer.diverging_epoch
-        if diverging.epoch >= 0 or diverging.end_offset >= 0:
+        if diverging.epoch >= 0:
             ends = EpochEnd(diverging.epoch, diverging.end_offset)
+            if ends.end_offset < 0:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"epoch {ends.epoch} ended at {ends.end_offset}")
             offset = truncation_offset(LogEpochs(stored), stored.end_offset, ends)
             log.info(
                 "%s is cut from %d to %d: its leader has epoch %d to %d", replica, stored.end_offset, offset, *ends
@@ -237,7 +244,7 @@ class _Fetcher:
             truncate_to(stored, offset, now_ms)
             return
         if answer.records:
-            stored.append_replicated(answer.records, now_ms=now_ms)
+            stored.append_replicated(_acceptable(answer.records, replica.leader_epoch), now_ms=now_ms)
         high_watermark = min(answer.high_watermark, stored.end_offset)
         if high_watermark > stored.high_watermark:
             stored.advance_high_watermark(high_watermark)
@@ -264,7 +271,20 @@ class _Fetcher:
         topic = ListOffsetsRequest.ListOffsetsTopic(name=replica.topic, partitions=[asked])
         request = ListOffsetsRequest(replica_id=self._broker.config.node_id, topics=[topic])
         response: ListOffsetsResponse = await self._ask(connections, request)
-        answer = response.topics[0].partitions[0]
-        if answer.error_code != ErrorCode.NONE:
-            raise KafkaError(ErrorCode.of(answer.error_code), "its offsets cannot be asked for")
-        return int(answer.offset)
+        answers = [one for topic in response.topics for one in topic.partitions]
+        if len(answers) != 1 or (answers[0].error_code == ErrorCode.NONE and answers[0].offset < 0):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "its leader does not say which offsets it has")
+        if answers[0].error_code != ErrorCode.NONE:
+            raise KafkaError(ErrorCode.of(answers[0].error_code), "its offsets cannot be asked for")
+        return int(answers[0].offset)
+
+
+def _acceptable(records: Buffer, leader_epoch: int) -> Buffer:
+    """The batches that came whole: leaders send what fits. None of a later leader's than the one that was asked."""
+    view = memoryview(records)
+    position = 0
+    while (batch := read_batch(view, position)) is not None and batch.leader_epoch <= leader_epoch:
+        position = batch.end
+    if not position:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "its leader sent not one batch that it could take")
+    return view[:position]

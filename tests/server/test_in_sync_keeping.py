@@ -187,28 +187,101 @@ async def test_one_that_lags_is_proposed_to_go(tmp_path: Path) -> None:
         assert kept.high_watermark == 1, "those who are left have it"
 
 
-@pytest.mark.parametrize("is_whole", [True, False], ids=["the request", "the partition"])
-def test_a_proposal_that_is_refused_may_be_made_again(tmp_path: Path, is_whole: bool) -> None:
+def jump(seconds: float) -> None:
+    clock = trio.lowlevel.current_clock()
+    assert isinstance(clock, trio.testing.MockClock)
+    clock.jump(seconds)
+
+
+@by_test_clock
+async def test_a_proposal_that_is_refused_may_be_made_again(tmp_path: Path) -> None:
+    async with keeping(tmp_path) as kept:
+        kept.lead(NODE_ID, OTHER)
+        kept.channel.code = ErrorCode.INELIGIBLE_REPLICA
+        kept.fetched(THIRD, 0)
+        await trio.testing.wait_all_tasks_blocked()
+        assert kept.partition.in_sync is not None
+        assert kept.partition.in_sync.isr == (NODE_ID, OTHER)
+        assert kept.partition.in_sync.proposed is None
+        kept.channel.code = ErrorCode.NONE
+        kept.fetched(THIRD, 0)
+        await trio.testing.wait_all_tasks_blocked()
+        assert kept.partition.in_sync.isr == (NODE_ID, OTHER, THIRD)
+
+
+UNDECIDED = [
+    ("the request", ErrorCode.NONE, KafkaError(ErrorCode.REQUEST_TIMED_OUT, "silence")),
+    ("an error that passes", ErrorCode.NOT_CONTROLLER, None),
+    ("out of date", ErrorCode.INVALID_UPDATE_VERSION, None),
+]
+
+
+@pytest.mark.parametrize(("code", "error"), [one[1:] for one in UNDECIDED], ids=[one[0] for one in UNDECIDED])
+def test_whoever_the_controller_may_have_taken_in_counts_until_it_is_known(
+    tmp_path: Path, code: ErrorCode, error: KafkaError | None
+) -> None:
+    """The answer to the first attempt may be lost: then the controller may let the proposed one lead next."""
+
     @by_test_clock
     async def run() -> None:
         async with keeping(tmp_path) as kept:
             kept.lead(NODE_ID, OTHER)
-            kept.channel.code = ErrorCode.INELIGIBLE_REPLICA
-            kept.channel.error = KafkaError(ErrorCode.NOT_CONTROLLER, "moved") if is_whole else None
+            kept.channel.code, kept.channel.error = code, error
             kept.fetched(THIRD, 0)
             await trio.testing.wait_all_tasks_blocked()
-            assert kept.partition.in_sync is not None
-            assert kept.partition.in_sync.isr == (NODE_ID, OTHER)
-            assert kept.partition.in_sync.proposed is None
-            kept.channel.code, kept.channel.error = ErrorCode.NONE, None
-            kept.fetched(THIRD, 0)
-            clock = trio.lowlevel.current_clock()
-            assert isinstance(clock, trio.testing.MockClock)
-            clock.jump(1)
-            await trio.testing.wait_all_tasks_blocked()
-            assert kept.partition.in_sync.isr == (NODE_ID, OTHER, THIRD)
+            kept.now_ms += LAG_MS + 1
+            kept.write()
+            kept.fetched(OTHER, 1)
+            assert kept.high_watermark == 0, "the third one may be in sync, and does not have it"
+            kept.keeping.changed(kept.partition, placed((NODE_ID, OTHER), 1))
+            assert kept.high_watermark == 1, "the cluster has decided: it is not"
 
     run()
+
+
+@by_test_clock
+async def test_a_proposal_without_an_answer_is_made_again_until_there_is_one(tmp_path: Path) -> None:
+    async with keeping(tmp_path) as kept:
+        kept.lead(NODE_ID, OTHER)
+        kept.channel.error = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "silence")
+        kept.fetched(THIRD, 0)
+        for _ in range(2):
+            await trio.testing.wait_all_tasks_blocked()
+            jump(1)
+        await trio.testing.wait_all_tasks_blocked()
+        kept.channel.error = None
+        jump(1)
+        await trio.testing.wait_all_tasks_blocked()
+        assert kept.channel.isrs == [[NODE_ID, OTHER, THIRD]] * 4
+        assert kept.partition.in_sync is not None
+        assert kept.partition.in_sync.isr == (NODE_ID, OTHER, THIRD)
+
+
+@by_test_clock
+async def test_a_proposal_for_what_is_led_elsewhere_by_now_is_not_made_again(tmp_path: Path) -> None:
+    async with keeping(tmp_path) as kept:
+        kept.lead(NODE_ID, OTHER)
+        kept.channel.error = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "silence")
+        kept.fetched(THIRD, 0)
+        await trio.testing.wait_all_tasks_blocked()
+        kept.world.broker.resign(kept.partition.topic, kept.partition.topic_id, kept.partition.index)
+        jump(1)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(kept.channel.asked) == 1
+
+
+@by_test_clock
+async def test_what_an_earlier_life_of_a_follower_says_moves_nothing(tmp_path: Path) -> None:
+    """KIP-903: it may have lost what it had when it died."""
+    async with keeping(tmp_path) as kept:
+        kept.lead(NODE_ID, OTHER)
+        kept.write()
+        with pytest.raises(KafkaError) as refused:
+            kept.keeping.fetched(kept.partition, OTHER, 1, OTHER - 1)
+        assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert kept.high_watermark == 0
+        kept.keeping.fetched(kept.partition, OTHER, 1, -1)
+        assert kept.high_watermark == 1, "older versions of Fetch do not say"
 
 
 @by_test_clock
@@ -247,3 +320,20 @@ async def test_who_waits_is_told_when_the_partition_is_led_elsewhere(tmp_path: P
         kept.partition.when_committed(1, told.append)
         kept.world.broker.resign(kept.partition.topic, kept.partition.topic_id, kept.partition.index)
         assert [error.code for error in told] == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+
+
+@by_test_clock
+async def test_what_is_committed_is_not_for_a_leader_to_say_that_is_none_any_more(tmp_path: Path) -> None:
+    """The log is another leader's to move: an answer or a sync that comes late must not."""
+    async with keeping(tmp_path) as kept:
+        kept.lead(NODE_ID, OTHER)
+        kept.write()
+        kept.fetched(THIRD, 1)
+        kept.fetched(OTHER, 0)
+        kept.world.broker.resign(kept.partition.topic, kept.partition.topic_id, kept.partition.index)
+        assert kept.partition.in_sync is not None
+        kept.partition.in_sync.changed((NODE_ID,), (NODE_ID,), 1)
+        await trio.testing.wait_all_tasks_blocked()
+        kept.partition.flushed()
+        assert kept.channel.asked
+        assert kept.high_watermark == 0

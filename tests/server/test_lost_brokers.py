@@ -87,7 +87,7 @@ async def test_a_new_controller_looks_at_everybody_once() -> None:
         assert await outcome(world, lambda: world.lost.activated(1)) == [OTHER]
 
 
-@pytest.mark.parametrize("host", ["host.invalid", "256.1.1.1"])
+@pytest.mark.parametrize("host", ["host.invalid", "256.1.1.1", "a" * 64 + ".example", "..", "a\0b", "\ud800"])
 def test_a_name_that_nobody_knows_proves_nothing(host: str) -> None:
     @in_trio
     async def run() -> None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import trio
 import trio.testing
 
@@ -182,3 +183,74 @@ async def test_damaged_records_are_not_taken() -> None:
         while ours.end_offset == 0:
             await trio.sleep(1)
         assert content(ours) == content(theirs)
+
+
+@in_trio
+async def test_of_a_batch_that_is_cut_off_the_ones_before_are_taken() -> None:
+    """Apache Kafka sends what fits."""
+    theirs, ours = leaders_log((3, 1)), opened(FakeDisk())
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, answered(records=content(theirs)[:-10]), SILENCE)
+    async with following(ours, leader):
+        assert ours.end_offset == 2
+        assert leader.requests(FetchRequest)[-1].topics[0].partitions[0].fetch_offset == 2
+
+
+@in_trio
+async def test_what_a_later_leader_wrote_is_not_taken_from_this_one() -> None:
+    """Its epoch would stand in this log for records that it does not have there (KAFKA-18723)."""
+    theirs, ours = leaders_log((1, EPOCH), (1, EPOCH + 1)), opened(FakeDisk())
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, answered(records=content(theirs)), SILENCE)
+    async with following(ours, leader):
+        assert (ours.end_offset, ours.epochs.latest_epoch) == (1, EPOCH)
+
+
+def offsets(*found: int) -> ListOffsetsResponse:
+    """An answer with so many partitions."""
+    answers = [ListOffsetsResponse.ListOffsetsPartitionResponse(partition_index=0, offset=one) for one in found]
+    topics = [ListOffsetsResponse.ListOffsetsTopicResponse(name=TOPIC, partitions=[one]) for one in answers]
+    return ListOffsetsResponse(topics=topics)
+
+
+@pytest.mark.parametrize("nonsense", [offsets(), offsets(-1)], ids=["nothing", "no offset"])
+def test_a_leader_that_cannot_say_where_its_log_ends_changes_nothing(nonsense: ListOffsetsResponse) -> None:
+    @in_trio
+    async def run() -> None:
+        ours = leaders_log((3, 1))
+        leader = StubBroker(LEADER)
+        leader.on(FetchRequest, answered(error_code=ErrorCode.OFFSET_OUT_OF_RANGE), answered(), SILENCE)
+        leader.on(ListOffsetsRequest, nonsense)
+        async with following(ours, leader):
+            assert (ours.start_offset, ours.end_offset) == (0, 3)
+            while len(leader.requests(FetchRequest)) < 3:
+                await trio.sleep(1)
+
+    run()
+
+
+@in_trio
+async def test_a_divergence_at_no_offset_changes_nothing() -> None:
+    ours = leaders_log((3, 1))
+    leader = StubBroker(LEADER)
+    nowhere = FetchResponse.EpochEndOffset(epoch=0, end_offset=-1)
+    leader.on(FetchRequest, answered(diverging_epoch=nowhere), answered(), SILENCE)
+    async with following(ours, leader):
+        assert (ours.start_offset, ours.end_offset) == (0, 3)
+        while len(leader.requests(FetchRequest)) < 3:
+            await trio.sleep(1)
+
+
+@in_trio
+async def test_a_log_that_cannot_be_cut_is_left_out_and_the_others_go_on() -> None:
+    disk = FakeDisk()
+    ours = opened(disk)
+    for _ in range(3):
+        ours.append(batch(), leader_epoch=1, now_ms=NOW_MS)
+    ours.segments.active.file.write_at(0, [bytes(ours.segments.active.size_bytes)], ours.segments.active.size_bytes)
+    leader = StubBroker(LEADER)
+    ends = FetchResponse.EpochEndOffset(epoch=1, end_offset=1)
+    leader.on(FetchRequest, answered(diverging_epoch=ends), answered(), SILENCE)
+    async with following(ours, leader):
+        while len(leader.requests(FetchRequest)) < 3:
+            await trio.sleep(1)

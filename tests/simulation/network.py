@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 Action = Callable[[], None]
+START_MS = 1_700_000_000_000
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Weather:
 
 class Network:
     def __init__(self, dice: Random) -> None:
-        self.now_ms = 1_000_000
+        self.now_ms = START_MS
         self.weather = Weather()
         self._dice = dice
         self._waiting: list[tuple[int, int, Action]] = []

@@ -42,6 +42,10 @@ class SimulatedProducer:
         self._attempt_count = 0
         self._values: list[bytes] = []
 
+    @property
+    def is_idle(self) -> bool:
+        return not self._values
+
     def value(self, number: int) -> bytes:
         return self.prefix + b"%d" % number
 

@@ -1,2 +1,3 @@
 """x"""
+
 from __future__ import annotations

@@ -24,7 +24,7 @@ from tests.storage.batches import content
 BROKERS = (1, 2, 3)
 PRODUCERS = (201, 202)
 FENCING_MS = 50
-LIVENESS_MS_MAX = 120_000
+LIVENESS_MS_MAX = 30_000
 
 
 @dataclass
@@ -93,9 +93,7 @@ class World:
         self.network.send(
             broker.id,
             target,
-            lambda: self._at(
-                asked, asked.number, lambda: self._reply(target, broker, number, ask(asked), done)
-            ),
+            lambda: self._at(asked, asked.number, lambda: self._reply(target, broker, number, ask(asked), done)),
         )
 
     def _reply(self, source: int, broker: SimulatedBroker, number: int, answer: Any, done: Any) -> None:
@@ -216,11 +214,12 @@ class World:
         if log.high_watermark == before:
             return
         self._shown[key] = log.high_watermark
-        values = values_of(content(log))[: log.high_watermark]
-        known = self.committed[: len(values)]
+        values = values_of(content(log, before))[: log.high_watermark - before]
+        known = self.committed[before : log.high_watermark]
         assert values[: len(known)] == known, f"broker {broker.id} shows other records than were shown before"
-        if len(values) > len(self.committed):
-            self.committed = values
+        if len(values) > len(known):
+            self.committed += values[len(known) :]
+            assert len(self.committed) == log.high_watermark, f"broker {broker.id} lacks records that it shows"
             self._check_eligible()
 
     def _check_eligible(self) -> None:
@@ -266,6 +265,8 @@ class World:
     def _is_settled(self) -> bool:
         if not all(broker.is_up and broker.log for broker in self.brokers.values()):
             return False
+        if not all(producer.is_idle for producer in self.producers):
+            return False
         logs = [broker.log for broker in self.brokers.values() if broker.log is not None]
         is_even = len({(log.end_offset, log.high_watermark) for log in logs}) == 1
         return is_even and set(self.controller.partition.isr) == set(BROKERS)
@@ -279,7 +280,8 @@ class World:
             assert mine == wanted, f"{producer.prefix!r} wrote {len(wanted)} records in order, there are {mine}"
 
     def describe(self) -> str:
-        lines = [f"at {self.now_ms()}: {self.controller.partition}"]
+        known = self.controller.partition
+        lines = [f"leader {known.leader} of epoch {known.leader_epoch}, ISR {known.isr}, ELR {known.elr}"]
         for broker in self.brokers.values():
             log = broker.log
             state = "" if log is None else f"{log.high_watermark}/{log.end_offset} {log.epochs.entries}"
@@ -289,7 +291,9 @@ class World:
 
 def values_of(data: bytes) -> list[bytes]:
     """By offset: nothing is compacted here, and every log begins at 0."""
-    return [bytes(record.value or b"") for batch in iter_batches(data) for record in records_of(batch)]
+    return [
+        bytes(record.value or b"") for batch in iter_batches(data) for record in records_of(batch, bytes_max=1 << 20)
+    ]
 
 
 def batches_of(data: bytes) -> list[tuple[int, int, bytes]]:
@@ -297,4 +301,3 @@ def batches_of(data: bytes) -> list[tuple[int, int, bytes]]:
         (batch.base_offset, batch.leader_epoch, bytes(batch.view[batch.start : batch.end]))
         for batch in iter_batches(data)
     ]
-
