@@ -57,6 +57,7 @@ class Crowd:
         beating = Beating(self, interval_seconds)
         self.scene.latencies.clear()
         self._loop.run_for(seconds)
+        self._loop.run_until(lambda: bool(self.scene.latencies), "somebody has been heard")
         beating.stop()
         self._settle()
         return list(self.scene.latencies)

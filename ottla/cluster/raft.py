@@ -108,9 +108,11 @@ class Raft:
 
     @property
     def leaders_high_watermark(self) -> int | None:
-        """What the leader that this node fetches from called committed when it last answered."""
+        """What the leader that this node fetches from called committed when it last answered; None: it did not say."""
         role = self._state.role
-        return role.leader_high_watermark if isinstance(role, Follower) and role.has_fetched else None
+        if not isinstance(role, Follower) or not role.has_fetched or role.leader_high_watermark < 0:
+            return None
+        return role.leader_high_watermark
 
     @property
     def end(self) -> OffsetAndEpoch:

@@ -24,7 +24,7 @@ from ottla.cluster.raft_messages import (
 )
 from ottla.cluster.raft_peers import NEVER_MS
 from ottla.cluster.raft_roles import Candidate, Follower, Prospective, Resigned, Unattached
-from ottla.cluster.raft_state import RaftState
+from ottla.cluster.raft_state import EPOCH_MAX, RaftState
 from ottla.cluster.voters import Endpoints, ReplicaKey
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.quorum import (
@@ -138,7 +138,9 @@ def _top_level_error(state: RaftState, cluster_id: str | None, partition: object
 def _voter_request_error(state: RaftState, sender_id: int, epoch: int) -> ErrorCode:
     if epoch < state.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    return ErrorCode.INVALID_REQUEST if sender_id < 0 else ErrorCode.NONE
+    # Where this node alone votes, nobody else was elected: another voter would be in its log first.
+    is_alone = epoch > state.epoch and state.voters.is_only_voter(state.key)
+    return ErrorCode.INVALID_REQUEST if sender_id < 0 or is_alone else ErrorCode.NONE
 
 
 def _is_meant(state: RaftState, voter_id: int, directory_id: bytes) -> bool:
@@ -283,11 +285,12 @@ def poll_nominee(state: RaftState, role: Prospective | Candidate, now_ms: int) -
 
 def poll_resigned(state: RaftState, role: Resigned, now_ms: int) -> int:
     """Say good-bye to those who have not heard it, then take part in the next election like anybody else."""
-    if now_ms >= role.election_at_ms and not state.is_shutting_down:
+    if now_ms >= role.election_at_ms and not state.is_shutting_down and role.epoch < EPOCH_MAX:
         # Into the next epoch, so that nobody is told any more that this node leads.
         state.become_unattached(role.epoch + 1, now_ms)
         return now_ms
-    wake_at_ms = NEVER_MS if state.is_shutting_down else role.election_at_ms
+    is_last = state.is_shutting_down or role.epoch >= EPOCH_MAX
+    wake_at_ms = NEVER_MS if is_last else role.election_at_ms
     for voter_id in sorted(role.unacknowledged & set(state.voters.ids)):
         request = end_quorum_epoch_request(
             state.config.cluster_id, role.epoch, state.key.id, state.config.endpoints, role.preferred_successors

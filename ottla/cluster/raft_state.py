@@ -49,6 +49,8 @@ _LEADER_CHANGE_VERSION = 0
 _KRAFT_VERSION_RECORD_VERSION = 0
 # The leader gives up when a majority has been silent for this much of the fetch timeout.
 CHECK_QUORUM_FACTOR = 1.5
+# No message can carry a later one. Whoever brings the quorum there stops its elections, but no process.
+EPOCH_MAX = 2**31 - 1
 # Bootstrap servers have ids below -1 until they say who they are, as in Kafka.
 _FIRST_BOOTSTRAP_ID = -2
 
@@ -241,6 +243,10 @@ class RaftState:
     def become_candidate(self, now_ms: int) -> None:
         """Begin an election in the next epoch, with this node's own vote."""
         assert isinstance(self.role, Prospective), self.role
+        if self.epoch >= EPOCH_MAX:
+            self.note(f"Epoch {self.epoch} is the last that there can be: nobody is elected any more")
+            self.become_unattached(self.epoch, now_ms, self.role.leader_id)
+            return
         election_at_ms = now_ms + self.election_timeout_ms()
         self._enter(Candidate(self.epoch + 1, self.key, self._ballot(), election_at_ms), is_durable=True)
         self.lead_if_elected(now_ms)

@@ -1,7 +1,8 @@
 """When a node that starts knows enough of the cluster to take part in it.
 
 The active controller knows as soon as the cluster has its features. Any other node has first to read what was committed
-when it found the leader: before that it would take its own replicas for strays.
+when it found the leader: before that it would take its own replicas for strays. It may have read all of that before it
+stopped; then there is no news to wait for, but the leader's first answer.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ class CatchingUp:
         self.event = trio.Event()
         self._quorum = quorum
         self._is_active = False
+
+    async def wait(self) -> None:
+        while not self.event.is_set():
+            await self._quorum.changed()
+            self._look()
 
     def committed(self, change: Change) -> None: ...
 

@@ -18,6 +18,7 @@ from ottla.cluster.voters import Endpoint
 from ottla.server.controller_calls import Asked, answer
 from ottla.server.controlling import Call, Controller, Done
 from ottla.server.quorum import Quorum
+from ottla.wire.encoder import EncodeError
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.schema import Request
 
@@ -155,6 +156,8 @@ class ControllerChannel:
             if connection is not None:
                 await connection.aclose("the controller did not answer in time")
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"the controller at {_address(found)} is silent") from None
+        except EncodeError as error:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"the controller is too old: {error}") from error
 
 
 async def _answer_of(ask: Callable[[Done], None]) -> Any:

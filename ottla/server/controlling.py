@@ -104,7 +104,12 @@ class Controller:
             in_transaction=self._quorum.is_in_transaction,
             min_insync_replicas=self._settings.min_insync_replicas,
         )
-        self._write(records, is_atomic=True)
+        try:
+            self._write(records, is_atomic=True)
+        except KafkaError as error:
+            if error.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                raise
+            self.state = None  # lost already, by the same event: that is the next thing to be told
 
     def deactivated(self) -> None:
         self.state = None

@@ -10,6 +10,7 @@ it looks at every broker once.
 from __future__ import annotations
 
 import logging
+import math
 from typing import TYPE_CHECKING
 
 import trio
@@ -34,7 +35,7 @@ class LostBrokers:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._by_connection: dict[Connection, tuple[int, int]] = {}
-        self._to_look_at, self._suspects = trio.open_memory_channel[tuple[int, int]](10_000)
+        self._to_look_at, self._suspects = trio.open_memory_channel[tuple[int, int]](math.inf)
 
     def heard(self, connection: Connection, broker_id: int, broker_epoch: int) -> None:
         """A heartbeat came by this connection."""
@@ -94,7 +95,7 @@ async def is_refused(host: str, port: int) -> bool:
     with trio.move_on_after(PROBE_SECONDS_MAX):
         try:
             found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
-        except OSError:
+        except (OSError, ValueError):  # ValueError: a name that no resolver would take
             return False
         for family, kind, protocol, _, address in found:
             with trio.socket.socket(family, kind, protocol) as probe:

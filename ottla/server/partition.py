@@ -41,6 +41,7 @@ class Partition:
         "_watchers",
         "commit_error",
         "committed_end",
+        "epoch_start_offset",
         "in_sync",
         "index",
         "leader_epoch",
@@ -58,6 +59,8 @@ class Partition:
         self.log = log
         self.traffic = TopicTraffic()
         self.leader_epoch = leader_epoch
+        # What is before may have been committed by earlier leaders, even where this one does not know it yet.
+        self.epoch_start_offset = log.end_offset
         log.epochs.announce(leader_epoch, log.end_offset)
         self.staged_bytes = 0
         self.commit_error: KafkaError | None = None
@@ -78,6 +81,7 @@ class Partition:
         if self.staged_bytes:
             self.commit()
         self.leader_epoch = leader_epoch
+        self.epoch_start_offset = self.log.end_offset
         self.log.epochs.announce(leader_epoch, self.log.end_offset)
 
     def take_log(self, log: Log) -> None:

@@ -153,7 +153,11 @@ class Quorum:
         self._check()
         self._perform(self.raft.shut_down(self._now_ms()))
         while not self.raft.may_stop:
-            await self._is_changed.wait()
+            await self.changed()
+
+    async def changed(self) -> None:
+        """Wait for something to happen; whoever waits looks what it was, and may be woken for nothing."""
+        await self._is_changed.wait()
 
     async def run(self) -> None:
         """Keep raft's time, and sync what it wants synced."""

@@ -1,8 +1,8 @@
 """How raft's requests reach other nodes, and their answers come back.
 
 A Fetch waits at its leader until there is news, so it has a connection of its own; a vote must not stand behind it. No
-answer in time, a connection that breaks, an answer that cannot be read: raft is told None and decides what to do. The
-connection of a request that was not answered is closed, since whoever was paused or cut off may not even know of it.
+answer in time, a connection that breaks, an answer that cannot be read, a peer whose versions cannot carry the request:
+raft is told None and decides what to do. The connection of a request that was not answered is closed, since whoever was paused or cut off may not even know of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ottla.client.connection import Connection, OpenStream, open_tcp
 from ottla.client.connections import Connections
 from ottla.client.settings import Settings
 from ottla.cluster.raft_effects import Send
+from ottla.wire.encoder import EncodeError
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.fetch import FetchRequest
 from ottla.wire.messages.quorum import VoteRequest, VoteResponse
@@ -40,7 +41,7 @@ class QuorumLinks:
             with trio.fail_after(self._timeout_seconds):
                 response: Response = await self._ask(effect)
                 return response
-        except (KafkaError, trio.TooSlowError) as error:
+        except (KafkaError, EncodeError, trio.TooSlowError) as error:
             log.debug("%s to node %d failed: %s", type(effect.request).__name__, effect.node_id, error)
             return None
 

@@ -9,6 +9,8 @@ node that stops cleanly asks to be let go first (controlled shutdown).
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import trio
 
@@ -24,10 +26,13 @@ from ottla.wire.messages.controller import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
     ControllerRegistrationRequest,
 )
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 NO_EPOCH = -1
 NO_OFFSET = -1
@@ -57,19 +62,15 @@ class Registration:
     ) -> None:
         """Return when the cluster knows this broker and counts on it."""
         request = self._registration(listeners, directory_ids, last_epoch)
-        while True:
-            try:
-                if self._channel.is_here:
-                    await self._channel.call_here(lambda state, now_ms: fence_broker(state, self._config.node_id))
-                self.broker_epoch = (await self._channel.request(request)).broker_epoch
-                break
-            except KafkaError as error:
-                if error.code is not ErrorCode.DUPLICATE_BROKER_REGISTRATION and not error.code.retriable:
-                    raise
-                log.info("not registered yet: %s", error.message)
-                await trio.sleep(RETRY_SECONDS)
-        while (await self.beat()).is_fenced:
+        self.broker_epoch = await _insisting(lambda: self._register(request))
+        while (await _insisting(self.beat)).is_fenced:
             await trio.sleep(RETRY_SECONDS)
+
+    async def _register(self, request: BrokerRegistrationRequest) -> int:
+        if self._channel.is_here:
+            await self._channel.call_here(lambda state, now_ms: fence_broker(state, self._config.node_id))
+        response: BrokerRegistrationResponse = await self._channel.request(request)
+        return response.broker_epoch
 
     def _registration(
         self, listeners: tuple[Listener, ...], directory_ids: list[bytes], last_epoch: int | None
@@ -116,7 +117,7 @@ class Registration:
                 for name, supported in self._features.items()
             ],
         )
-        await self._channel.request(request)
+        await _insisting(lambda: self._channel.request(request))
 
     async def run(self) -> None:
         """Heartbeats."""
@@ -152,3 +153,15 @@ class Registration:
         timeout_ms = self._config.broker_heartbeat_interval_ms
         response: BrokerHeartbeatResponse = await self._channel.request(request, timeout_ms=timeout_ms)
         return response
+
+
+async def _insisting(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Try until it is done: a controller may move while a node starts. An error that does not pass is the node's end."""
+    while True:
+        try:
+            return await attempt()
+        except KafkaError as error:
+            if error.code is not ErrorCode.DUPLICATE_BROKER_REGISTRATION and not error.code.retriable:
+                raise
+            log.info("not registered yet: %s", error.message)
+            await trio.sleep(RETRY_SECONDS)

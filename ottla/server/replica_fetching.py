@@ -19,7 +19,8 @@ from ottla.server.replica_epochs import LogEpochs
 from ottla.storage.batch_scan import LogFileDamaged
 from ottla.storage.files import Buffer
 from ottla.storage.log import Log
-from ottla.storage.log_trimming import advance_start, restart_at, truncate_to
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.log_trimming import advance_start
 from ottla.storage.offset_checkpoint import TopicPartition
 from ottla.storage.sparse_index import IndexDamaged
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -60,6 +61,10 @@ class FollowingReplica:
     def __repr__(self) -> str:
         return f"{self.topic}-{self.index}"
 
+    @property
+    def key(self) -> TopicPartition:
+        return (self.topic, self.index)
+
     def follows_as(self, other: FollowingReplica) -> bool:
         """Whether nothing is new: the same leader in the same epoch, into the same log."""
         is_same_leader = (self.leader_id, self.leader_epoch) == (other.leader_id, other.leader_epoch)
@@ -77,7 +82,7 @@ class ReplicaFetching:
 
     def follow(self, replica: FollowingReplica) -> None:
         """From now on this replica follows that leader, in that epoch; what it followed before is over."""
-        key = (replica.topic, replica.index)
+        key = replica.key
         known = self._replicas.get(key)
         if known is not None and known.follows_as(replica):
             return
@@ -241,7 +246,7 @@ class _Fetcher:
             log.info(
                 "%s is cut from %d to %d: its leader has epoch %d to %d", replica, stored.end_offset, offset, *ends
             )
-            truncate_to(stored, offset, now_ms)
+            self._directory_of(replica).truncate_to(replica.key, offset, now_ms)
             return
         if answer.records:
             stored.append_replicated(_acceptable(answer.records, replica.leader_epoch), now_ms=now_ms)
@@ -258,11 +263,18 @@ class _Fetcher:
         if latest < stored.end_offset:
             log.warning("%s ends at %d, and its leader's log at %d: it is cut", replica, stored.end_offset, latest)
             if replica in self._replicas:
-                truncate_to(stored, latest, self._broker.now_ms())
+                self._directory_of(replica).truncate_to(replica.key, latest, self._broker.now_ms())
             return
         earliest = await self._offset(connections, replica, EARLIEST)
         if earliest > stored.end_offset and replica in self._replicas:
-            restart_at(stored, earliest, self._broker.now_ms())
+            self._directory_of(replica).restart_at(replica.key, earliest, self._broker.now_ms())
+
+    def _directory_of(self, replica: FollowingReplica) -> LogDirectory:
+        """What is appended after a cut is not flushed: the directory's checkpoints go back before the log does."""
+        found = self._broker.directories.directory_of(replica.key)
+        if found is None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{replica} is in no log directory")
+        return found
 
     async def _offset(self, connections: Connections, replica: FollowingReplica, timestamp: int) -> int:
         asked = ListOffsetsRequest.ListOffsetsPartition(

@@ -173,7 +173,7 @@ class RunningNode:
             self._nursery.start_soon(task)
         self.quorum.start()
         self._listen(are_controllers=True)
-        await self._caught_up.event.wait()
+        await self._caught_up.wait()
         self._keep_features(self.quorum.image)
         self._nursery.start_soon(self._snapshots.run)
         if self._config.is_controller:

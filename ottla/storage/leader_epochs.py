@@ -83,6 +83,11 @@ class LeaderEpochs:
         if epoch > self.latest_epoch:
             self._set(self._with(epoch, end_offset))
 
+    def forget_announced(self) -> None:
+        """Others write this log now: an epoch in which nothing was written is not one of the log's (KAFKA-7415)."""
+        if self.latest_epoch > self.written_epoch:
+            self._set([entry for entry in self.entries if entry.epoch <= self.written_epoch])
+
     # Changing: each is durable on return
 
     def assign(self, epoch: int, start_offset: int) -> None:

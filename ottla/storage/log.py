@@ -195,8 +195,8 @@ class Log:
         """
         if self.failure is not None:
             self.refuse()
-        batches = list(iter_batches(records))
-        self._check_replicated(batches)
+        self._check_replicated(batches := list(iter_batches(records)))
+        self.epochs.forget_announced()
         try:
             for batch in batches:
                 self._place(batch, batch.base_offset, batch.leader_epoch, now_ms, NO_TIMESTAMP)

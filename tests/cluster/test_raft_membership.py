@@ -153,7 +153,7 @@ def test_a_leader_that_leaves_says_so_to_those_who_wait_for_a_change() -> None:
     replica = leading()
     replica.ask(add(2))
     token = replica.last_token
-    replica.follow(3, epoch=9)
+    replica.perform(replica.raft.resign(replica.raft.epoch, replica.now_ms))
     assert replica.replies[token].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER  # type: ignore[attr-defined]
 
 

@@ -14,7 +14,7 @@ from ottla.server.controlling import Controller
 from ottla.server.envelopes import enclosed, reply
 from ottla.server.quorum import Quorum
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.messages.controller import EnvelopeRequest, EnvelopeResponse
+from ottla.wire.messages.controller import AlterPartitionRequest, EnvelopeRequest, EnvelopeResponse
 from ottla.wire.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ottla.wire.messages.transactions import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from tests.client.stub_cluster import HANG_UP, SILENCE, StubBroker, StubNetwork, in_trio
@@ -155,3 +155,20 @@ async def test_what_a_client_asks_goes_in_an_envelope_and_its_answer_comes_out()
     assert told == [(answer, None)]
     inside = enclosed(broker.requests(EnvelopeRequest)[-1])
     assert (inside.request, inside.version) == (request, 5)
+
+
+@in_trio
+async def test_a_controller_that_is_too_old_for_a_request_refuses_it() -> None:
+    broker = StubBroker(2, {AlterPartitionRequest: (2, 2)})
+    member = AlterPartitionRequest.BrokerState(broker_id=NODE_ID, broker_epoch=7)
+    proposal = AlterPartitionRequest.PartitionData(
+        partition_index=0, leader_epoch=1, new_isr_with_epochs=[member], partition_epoch=1
+    )
+    topic = AlterPartitionRequest.TopicData(topic_id=bytes(16), partitions=[proposal])
+    request = AlterPartitionRequest(broker_id=NODE_ID, broker_epoch=7, topics=[topic])
+    async with trio.open_nursery() as nursery:
+        world = World(nursery, broker)
+        with pytest.raises(KafkaError) as refused:
+            await world.channel.request(request)
+        assert code_of(refused) is ErrorCode.UNSUPPORTED_VERSION
+        nursery.cancel_scope.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from ottla.cluster.controller import ControllerState, Result
-from ottla.cluster.image import ConfigType
+from ottla.cluster.image import EMPTY, ConfigType, MetadataLoader
 from ottla.server import controlling
 from ottla.wire.errors import ErrorCode, KafkaError
 from tests.server.metadata_world import MetadataWorld, a_quorum, setting
@@ -135,3 +135,13 @@ async def test_the_first_controller_writes_the_features_in_one_transaction() -> 
     async with a_quorum(world.disk) as world:
         assert world.quorum.end().offset == end + 1, "the next one has nothing to add but its epoch's first record"
         assert Result("x", [setting("1")]).without_records().records == []
+
+
+@in_trio
+async def test_one_that_lost_the_quorum_as_it_was_to_begin_does_not_begin() -> None:
+    """After a pause one event may bring both: that its first record is committed, and that its time is over."""
+    async with a_quorum(FakeDisk()) as world:
+        world.quorum._perform(world.quorum.raft.resign(world.quorum.raft.epoch, world.now_ms))
+        world.controller._quorum._loader = MetadataLoader(EMPTY)  # so that there is something to be written first
+        world.controller.activated(world.quorum.raft.epoch)
+        assert world.controller.state is None

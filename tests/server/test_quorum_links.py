@@ -101,3 +101,14 @@ async def test_for_a_peer_that_knows_no_pre_votes_we_answer_ourselves() -> None:
         assert broker.requests(VoteRequest) == []
         assert await links.exchange(to(broker, vote())) is not None
         await links.aclose()
+
+
+@in_trio
+async def test_a_peer_that_is_too_old_for_a_request_is_no_answer() -> None:
+    """Whatever it says of itself: that this node cannot ask it must not end this node."""
+    broker = StubBroker(2, {FetchRequest: (4, 12)})
+    async with trio.open_nursery() as nursery:
+        links = QuorumLinks(1, TIMEOUT_MS, StubNetwork(nursery, (broker,)).open_stream)
+        assert await links.exchange(to(broker, fetch())) is None
+        assert await links.exchange(to(broker, vote_request("c", 2**31, ME, OTHER, END, is_pre_vote=False))) is None
+        await links.aclose()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any, cast
 
 import pytest
 import trio
@@ -10,8 +11,11 @@ import trio
 from ottla.cluster.features import CONTROLLER_REGISTRATION_SINCE
 from ottla.cluster.image import NO_LEADER
 from ottla.config.listeners import Listener
+from ottla.server.controller_channel import ControllerChannel
 from ottla.server.registration import Registration
 from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.messages.controller import BrokerHeartbeatRequest, ControllerRegistrationRequest
+from ottla.wire.schema import Request
 from ottla.wire.stored.metadata_records import FeatureLevelRecord, PartitionRecord, TopicRecord
 from tests.server.metadata_world import CLUSTER_ID, DIRECTORY_ID, FEATURES, NODE_ID, MetadataWorld, a_quorum
 from tests.server.world import by_test_clock, in_trio, pass_time
@@ -163,3 +167,31 @@ async def test_a_broker_that_is_not_let_go_goes_all_the_same(caplog: pytest.LogC
             for _ in range(50):
                 await pass_time(0.1)
         assert "did not let this broker go" in caplog.text
+
+
+class Moving:
+    """A channel that loses its controller before the first heartbeat, and finds one again."""
+
+    def __init__(self, channel: ControllerChannel, *failing: type[Request]) -> None:
+        self._channel = channel
+        self._failing = list(failing)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._channel, name)
+
+    async def request(self, request: Request, **options: Any) -> Any:
+        if type(request) in self._failing:
+            self._failing.remove(type(request))
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the controller is silent")
+        return await self._channel.request(request, **options)
+
+
+@in_trio
+async def test_a_controller_that_moves_while_a_node_starts_does_not_end_it() -> None:
+    async with a_quorum(FakeDisk()) as world:
+        failing = (BrokerHeartbeatRequest, ControllerRegistrationRequest)
+        world.channel = cast("ControllerChannel", Moving(world.channel, *failing))
+        await registration_of(world).register_controller(())
+        assert NODE_ID in world.quorum.image.controllers
+        await register(world)
+        assert not world.quorum.image.brokers.by_id[NODE_ID].fenced

@@ -14,12 +14,16 @@ import trio.testing
 from ottla.config.loading import load
 from ottla.server.replica_fetching import FollowingReplica, ReplicaFetching
 from ottla.storage.log import Log
+from ottla.storage.log_directories import LogDirectories
+from ottla.storage.log_directory import HostedLog
+from ottla.storage.offset_checkpoint import RECOVERY_POINTS, read_offsets, write_offsets
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
 from ottla.wire.messages.offsets_lookup import ListOffsetsRequest, ListOffsetsResponse
 from tests.client.stub_cluster import HANG_UP, SILENCE, StubBroker, StubNetwork, in_trio
 from tests.storage.batches import NOW_MS, batch, content, opened
 from tests.storage.fake_disk import FakeDisk
+from tests.storage.log_directory_world import PATH, claimed
 
 TOPIC, TOPIC_ID, LEADER, EPOCH = "t", b"the id of topic!", 2, 5
 Answer = FetchResponse.PartitionData
@@ -38,7 +42,14 @@ class StandInBroker:
             for one in leaders
         }
         self.image = SimpleNamespace(brokers=SimpleNamespace(by_id=by_id))
+        self.directories = LogDirectories([], {})
         self.passes = 0
+
+    def host(self, log: Log) -> None:
+        directory = claimed(log.disk)  # type: ignore[arg-type]
+        directory.checkpoints.load()
+        directory.hosted[TOPIC, 0] = HostedLog(log, TOPIC_ID, NOW_MS)
+        self.directories.directories.append(directory)
 
     def now_ms(self) -> int:
         return NOW_MS
@@ -68,6 +79,7 @@ async def following(log: Log, leader: StubBroker) -> AsyncIterator[ReplicaFetchi
     async with trio.open_nursery() as nursery:
         network = StubNetwork(nursery, (leader,))
         broker: Any = StandInBroker(leader)
+        broker.host(log)
         fetching = ReplicaFetching(broker, lambda: 77, network.open_stream)
         nursery.start_soon(fetching.run)
         fetching.follow(FollowingReplica(TOPIC, TOPIC_ID, 0, log, LEADER, EPOCH))
@@ -101,6 +113,20 @@ async def test_a_log_that_diverged_is_cut_by_epochs_even_below_its_high_watermar
     async with following(ours, leader):
         assert (ours.end_offset, ours.high_watermark, ours.epochs.latest_epoch) == (3, 3, 1)
         assert leader.requests(FetchRequest)[-1].topics[0].partitions[0].fetch_offset == 3
+
+
+@in_trio
+async def test_before_a_log_is_cut_the_recovery_point_on_the_disk_goes_back() -> None:
+    ours = leaders_log((3, 1), (2, 3))
+    ours.flush()
+    ours.disk.make_directory(PATH)
+    write_offsets(ours.disk, PATH, RECOVERY_POINTS, {(TOPIC, 0): ours.recovery_point})
+    leader = StubBroker(LEADER)
+    ends = FetchResponse.EpochEndOffset(epoch=1, end_offset=3)
+    leader.on(FetchRequest, answered(diverging_epoch=ends), SILENCE)
+    async with following(ours, leader):
+        assert ours.end_offset == 3
+        assert read_offsets(ours.disk, PATH, RECOVERY_POINTS) == {(TOPIC, 0): 3}, "what comes next is not flushed"
 
 
 @in_trio

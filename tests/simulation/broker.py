@@ -26,7 +26,6 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LONG_MAX, LogConfig
 from ottla.storage.log_directories import LogDirectories
 from ottla.storage.log_reading import read
-from ottla.storage.log_trimming import restart_at, truncate_to
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.controller import BrokerHeartbeatRequest
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
@@ -260,7 +259,7 @@ class SimulatedBroker:
             if count != self._fetch_count or self.following is not replica:
                 return
             if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                self._begin_anew(replica, count)
+                self._begin_anew(fetcher, replica, count)
             elif answer.error_code:
                 self._fetch_soon(RETRY_MS)
             else:
@@ -272,7 +271,7 @@ class SimulatedBroker:
 
         self._around.ask_broker(self, replica.leader_id, lambda leader: leader.answer_fetch(request), take)
 
-    def _begin_anew(self, replica: FollowingReplica, count: int) -> None:
+    def _begin_anew(self, fetcher: _Fetcher, replica: FollowingReplica, count: int) -> None:
         epoch = replica.leader_epoch
 
         def take(bounds: tuple[int, int]) -> None:
@@ -280,10 +279,10 @@ class SimulatedBroker:
                 return
             earliest, latest = bounds
             if latest < replica.log.end_offset:
-                truncate_to(replica.log, latest, self.now_ms())
+                fetcher._directory_of(replica).truncate_to(KEY, latest, self.now_ms())
                 self._around.truncated(self)
             elif earliest > replica.log.end_offset:
-                restart_at(replica.log, earliest, self.now_ms())
+                fetcher._directory_of(replica).restart_at(KEY, earliest, self.now_ms())
             self._fetch_soon(0)
 
         self._around.ask_broker(self, replica.leader_id, lambda leader: leader.bounds(epoch), take)

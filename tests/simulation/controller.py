@@ -54,7 +54,10 @@ class SimulatedController:
         return {*self.partition.isr, *self.partition.elr} - self.in_doubt
 
     def may_end_uncleanly(self, broker_id: int) -> bool:
-        """Kafka promises nothing if all who could lead lose what they did not sync (KIP-966): there is another."""
+        """Kafka promises nothing if as many as `min.insync.replicas` do so at once, or the last who may lead does
+        (KIP-966): there is another, and nobody else is in doubt."""
+        if self.in_doubt - {broker_id}:
+            return False
         return bool(self.eligible - {broker_id}) or broker_id not in {*self.eligible, *self.partition.last_known_elr}
 
     def create_topic(self, replicas: list[int]) -> None:

@@ -104,6 +104,7 @@ class World:
         broker = self.brokers[target]
 
         def answer(outcome: Any) -> None:
+            self._check_shown(broker)  # it may be leader no more when all is done that it does now
             self.network.send(target, place, lambda: done(outcome))
 
         self.network.send(

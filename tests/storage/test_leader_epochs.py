@@ -235,6 +235,15 @@ def test_one_that_is_announced_takes_the_place_of_one_that_nobody_wrote_in() -> 
     assert epochs.entries == [(0, 0), (2, 10)]
 
 
+def test_what_was_announced_is_forgotten_when_others_write_and_what_was_written_is_not() -> None:
+    epochs = history((0, 0), (1, 5))
+    epochs.announce(3, 10)
+    epochs.forget_announced()
+    epochs.forget_announced()
+    assert epochs.entries == [(0, 0), (1, 5)]
+    assert (epochs.latest_epoch, epochs.written_epoch) == (1, 1)
+
+
 def test_what_was_announced_is_written_with_whatever_else_changes() -> None:
     epochs = history((0, 0), (1, 5))
     epochs.announce(2, 10)

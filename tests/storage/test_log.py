@@ -295,6 +295,15 @@ def test_a_follower_takes_offsets_and_epochs_as_they_are() -> None:
     assert [(entry.epoch, entry.start_offset) for entry in log.epochs.entries] == [(4, 0), (6, 3)]
 
 
+def test_a_follower_forgets_the_epoch_that_it_led_in_and_wrote_nothing_in() -> None:
+    log = opened(FakeDisk())
+    log.append_replicated(replicated((0, 2), epoch=4), now_ms=NOW_MS)
+    log.epochs.announce(5, 2)
+    log.append_replicated(replicated((2, 3), epoch=4), now_ms=NOW_MS)
+    log.epochs.announce(8, 5)
+    assert log.epochs.end_offset_for(4, 5) == (4, 5), "or those who have all of epoch 4 were told to cut it"
+
+
 def test_a_follower_takes_gaps_that_the_cleaner_left() -> None:
     log = opened(FakeDisk(), config(segment_bytes=150))
     log.append_replicated(replicated((5, 1), (100, 2), (300, 1)), now_ms=NOW_MS)

@@ -36,6 +36,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 SPECIAL = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 FIRST_VERSION_WITH_EPOCHS = 4
+FIRST_VERSION_WITH_NOT_AVAILABLE = 5
 CONSUMER = -1
 NO_EPOCH = -1
 NO_TIMESTAMP = -1
@@ -86,14 +87,28 @@ def _find(context: Context, request: ListOffsetsRequest, topic: str, asked: Aske
     if log.failure is not None:
         log.refuse()
     end_offset = _readable_end(log, request)
+    is_unknown = request.replica_id == CONSUMER and log.high_watermark < partition.epoch_start_offset
     if timestamp == LATEST:
+        if is_unknown:
+            raise _not_available(context, partition)
         return TimestampOffset(NO_TIMESTAMP, end_offset, partition.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return TimestampOffset(NO_TIMESTAMP, log.start_offset, log.epochs.epoch_for_offset(log.start_offset))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOT_FOUND
     found = offset_of_max_timestamp(log) if timestamp == MAX_TIMESTAMP else offset_by_timestamp(log, timestamp)
-    return NOT_FOUND if found is None or found.offset >= end_offset else found
+    if found is None or found.offset >= end_offset:
+        if found is not None and is_unknown:
+            raise _not_available(context, partition)
+        return NOT_FOUND
+    return found
+
+
+def _not_available(context: Context, partition: Partition) -> KafkaError:
+    """A new leader does not know yet what those before it have committed: the end would seem to go back (KIP-207)."""
+    is_known = context.version >= FIRST_VERSION_WITH_NOT_AVAILABLE
+    code = ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE
+    return KafkaError(code, f"{partition}: its leader does not know yet what is committed")
 
 
 def _readable_end(log: Log, request: ListOffsetsRequest) -> int:

@@ -224,3 +224,21 @@ def test_failure_class_40_an_epoch_that_cannot_be_asked_for_has_no_end(
 def test_the_epochs_of_a_log_that_has_failed_are_not_told(filled: World) -> None:
     filled.partition("a").log.failure = OSError(errno.EIO, "the disk is gone")
     assert epoch_end(filled, LEADER_EPOCH).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_new_leader_that_does_not_know_what_is_committed_says_so(filled: World) -> None:
+    """KIP-207: else the end of a partition would go back when its leader changes."""
+    partition = filled.partition("a")
+    partition.log.high_watermark = 2  # as a follower knew it
+    partition.committed_end = lambda _: 2
+    partition.lead_in(LEADER_EPOCH + 1)
+    assert offset(filled, LATEST)[0] == ErrorCode.OFFSET_NOT_AVAILABLE
+    assert offset(filled, LATEST, 4)[0] == ErrorCode.LEADER_NOT_AVAILABLE, "older clients do not know the other"
+    assert offset(filled, LATEST, isolation_level=1)[0] == ErrorCode.OFFSET_NOT_AVAILABLE
+    assert offset(filled, NOW_MS + 11)[0] == ErrorCode.OFFSET_NOT_AVAILABLE, "offset 2 may be committed or not"
+    assert offset(filled, NOW_MS + 1)[:3] == (0, NOW_MS + 10, 1)
+    assert offset(filled, EARLIEST)[:3] == (0, -1, 0)
+    assert offset(filled, LATEST, replica_id=2)[:3] == (0, -1, 5), "a follower asks for what there is"
+    partition.committed_end = lambda _: 5
+    partition.update_high_watermark(0)
+    assert offset(filled, LATEST)[:3] == (0, -1, 5)
