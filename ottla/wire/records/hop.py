@@ -18,7 +18,7 @@ from ottla.wire.primitives import read_varint
 # Attributes, timestamp delta, offset delta, key length, value length, number of headers: a byte each at least.
 BODY_BYTES_MIN = 6
 # How many records the pattern takes at once, and the longest it knows: the cost of a hop shows with short ones alone.
-BLOCK = 32
+BLOCK = 64
 _SHORT_MAX = 575
 
 
