@@ -64,7 +64,15 @@ JAVA = "jvm and not soak"
 LOADFILE = "--dist=loadfile"
 
 LINT = Part("lint", 1, (python("ruff", "check", "."), python("ruff", "format", "--check", "."), python("mypy")))
-BROKER_TESTS = ("tests/server", "tests/cluster", "tests/config", "tests/client", "tests/commands", "tests/testing")
+BROKER_TESTS = (
+    "tests/server",
+    "tests/cluster",
+    "tests/simulation",
+    "tests/config",
+    "tests/client",
+    "tests/commands",
+    "tests/testing",
+)
 STORAGE_TESTS = ("tests/storage", "tests/test_mutants.py")
 GROUP_TESTS = ("tests/coordinators",)
 # What has no part of its own is in this one, so that nothing is left out.
@@ -118,7 +126,7 @@ GROUPS = Part("groups", 4, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal")
 GROUPS_KAFKA = Part(
     "groups-kafka", 4, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
 )
-BROKER = Part("broker", 5, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
+BROKER = Part("broker", 6, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
 BROKER_KAFKA = Part(
     "broker-kafka",
     4,

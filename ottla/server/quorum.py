@@ -246,6 +246,10 @@ class Quorum:
                     self._perform_one(effect)
         except (KafkaError, OSError) as error:
             self._fail(error)
+        except Exception as error:
+            # Our own mistake, or a log that cannot be read: raft believes in what has not been done.
+            log.exception("what raft wants done cannot be")
+            self._fail(error)
         self._is_changed.set()
         self._tell()
 

@@ -2,7 +2,8 @@
 
 A Fetch waits at its leader until there is news, so it has a connection of its own; a vote must not stand behind it. No
 answer in time, a connection that breaks, an answer that cannot be read, a peer whose versions cannot carry the request:
-raft is told None and decides what to do. The connection of a request that was not answered is closed, since whoever was paused or cut off may not even know of it.
+raft is told None and decides what to do. The connection of a request that was not answered is closed, since whoever was
+paused or cut off may not even know of it.
 """
 
 from __future__ import annotations

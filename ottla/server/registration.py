@@ -48,12 +48,15 @@ class Registration:
         channel: ControllerChannel,
         quorum: Quorum,
         features: dict[str, VersionRange],
+        offline_directories: Callable[[], list[bytes]] = list,
     ) -> None:
+        """`offline_directories` has the ids of those that have failed: others are to lead what lies there."""
         self._config = config
         self._cluster_id = cluster_id
         self._channel = channel
         self._quorum = quorum
         self._features = features
+        self._offline_directories = offline_directories
         self.broker_epoch = NO_EPOCH
         self._is_leaving = False
 
@@ -149,6 +152,7 @@ class Registration:
             current_metadata_offset=self._quorum.image.offset,
             want_fence=False,
             want_shut_down=self._is_leaving,
+            offline_log_dirs=self._offline_directories(),
         )
         timeout_ms = self._config.broker_heartbeat_interval_ms
         response: BrokerHeartbeatResponse = await self._channel.request(request, timeout_ms=timeout_ms)
@@ -156,7 +160,7 @@ class Registration:
 
 
 async def _insisting(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Try until it is done: a controller may move while a node starts. An error that does not pass is the node's end."""
+    """Try until it is done: a controller may move while a node starts. An error that does not pass ends the node."""
     while True:
         try:
             return await attempt()

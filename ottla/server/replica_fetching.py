@@ -144,6 +144,7 @@ class _Fetcher:
             if not self._replicas:
                 self._is_wanted = trio.Event()
                 await self._is_wanted.wait()
+                continue  # whoever came may have gone again
             now = trio.current_time()
             ready = [replica for replica in self._replicas if replica.retry_at <= now]
             if not ready:
@@ -231,6 +232,8 @@ class _Fetcher:
                 raise KafkaError(code, code.text)
             else:
                 self._append(replica, answer)
+                if replica.log.wants_flush:
+                    await _flush(replica.log)
         except (KafkaError, LogFileDamaged, IndexDamaged) as error:
             log.info("%s cannot follow broker %d now: %s", replica, self._leader_id, error)
             replica.retry_at = trio.current_time() + self._broker.config.replica_fetch_backoff_ms / 1000
@@ -289,6 +292,16 @@ class _Fetcher:
         if answers[0].error_code != ErrorCode.NONE:
             raise KafkaError(ErrorCode.of(answers[0].error_code), "its offsets cannot be asked for")
         return int(answers[0].offset)
+
+
+async def _flush(stored: Log) -> None:
+    """What the next Fetch says is here, the leader counts on: with `flush.messages` it must be on the disk."""
+    job = stored.begin_flush()
+    try:
+        await trio.to_thread.run_sync(job.run)
+    except OSError as error:
+        stored.fail(error)
+    stored.flushed(job)
 
 
 def _acceptable(records: Buffer, leader_epoch: int) -> Buffer:

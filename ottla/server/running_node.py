@@ -122,7 +122,9 @@ class RunningNode:
         self.replicas = Replicas(
             self.broker, config.node_id, directories, self._log_config, moves, self._assignments, self.fetching
         )
-        self.registration = Registration(config, node.cluster_id, self.channel, self.quorum, self._features)
+        self.registration = Registration(
+            config, node.cluster_id, self.channel, self.quorum, self._features, self._offline_directories
+        )
         self.broker.producer_ids = ProducerIds(self.channel, config.node_id, lambda: self.registration.broker_epoch)
         self._caught_up = CatchingUp(self.quorum)
         self._snapshots = Snapshots(self.quorum, self.store, config, now_ms)
@@ -154,6 +156,9 @@ class RunningNode:
             delete_topics_enabled=config.delete_topic_enable,
             broker_session_timeout_ms=config.broker_session_timeout_ms,
         )
+
+    def _offline_directories(self) -> list[bytes]:
+        return [one.meta.directory_id or b"" for one in self._directories.directories if one.offline is not None]
 
     def _log_config(self, image: MetadataImage, topic: str) -> LogConfig:
         return log_config(image.config_overrides(ConfigType.TOPIC, topic), self.broker.config)

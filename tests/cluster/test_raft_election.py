@@ -19,7 +19,6 @@ from ottla.cluster.raft_messages import (
     vote_request,
     vote_response,
 )
-from ottla.cluster.raft_state import EPOCH_MAX
 from ottla.cluster.voters import ReplicaKey
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.fetch import FetchRequest
@@ -482,41 +481,3 @@ def test_a_node_that_is_behind_is_told_nothing_new() -> None:
     send = replica.sent(FetchRequest)[0]
     replica.answer(fetch_response(NEWEST_FETCH, leader_info(2, 5), ErrorCode.UNKNOWN_LEADER_EPOCH), send)
     assert replica.raft.role_name == "unattached"
-
-
-# The last epoch that there can be
-
-
-def test_the_only_voter_lets_nobody_talk_it_into_another_epoch() -> None:
-    """Nobody else can have been elected: whoever votes besides, this node's own log says so first."""
-    replica = Replica(voters=(1,))
-    replica.sync()
-    assert outcome(ask_for_vote(replica, 9, end=OffsetAndEpoch(1000, 8))) == (ErrorCode.INVALID_REQUEST, False)
-    for request in (
-        begin_quorum_epoch_request(CLUSTER, 9, 2, endpoints(2), key(1)),
-        end_quorum_epoch_request(CLUSTER, 9, 2, endpoints(2), [key(2)]),
-    ):
-        answer: Any = replica.ask(request)
-        assert answer.topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
-    assert (replica.raft.is_leader, replica.raft.epoch) == (True, 1)
-
-
-def test_after_the_last_epoch_there_is_no_election() -> None:
-    """Class 13: whoever says that it has come ends no process, now or at its next start."""
-    replica = Replica(log=log_with(1, 2))
-    ask_for_vote(replica, EPOCH_MAX, end=OffsetAndEpoch(9, 9))
-    for _ in range(20):
-        replica.wait(1000)
-        for send in replica.of(Send):
-            if isinstance(send.request, VoteRequest):
-                replica.answer(vote_response(NEWEST, leader_info(None, EPOCH_MAX), ErrorCode.NONE, is_granted=True), send)
-    assert replica.raft.epoch == EPOCH_MAX
-    assert replica.saved is not None
-    assert replica.saved.epoch == EPOCH_MAX
-
-
-def test_the_leader_of_the_last_epoch_does_not_lead_after_a_restart() -> None:
-    replica = Replica(log=log_with(1, 2), saved=ElectionState(EPOCH_MAX, 1))
-    for _ in range(20):
-        replica.wait(1000)
-    assert (replica.raft.role_name, replica.raft.epoch) == ("resigned", EPOCH_MAX)

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ottla.cluster.quorum_state import ElectionState
 from ottla.cluster.raft_effects import LeaderChanged, PersistQuorumState, Send
 from ottla.cluster.raft_log import ControlRecord, OffsetAndEpoch
-from ottla.cluster.raft_messages import vote_request
+from ottla.cluster.raft_messages import (
+    begin_quorum_epoch_request,
+    end_quorum_epoch_request,
+    vote_request,
+    vote_response,
+)
+from ottla.cluster.raft_state import EPOCH_MAX
 from ottla.cluster.voters import Endpoint, VoterSet
+from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.fetch import FetchRequest
 from ottla.wire.messages.quorum import VoteRequest
 from ottla.wire.records import ControlType, RecordBatch, control_type, iter_records
-from tests.cluster.raft_replica import CLUSTER, LISTENER, Replica, key, log_with, voter
+from tests.cluster.raft_replica import (
+    CLUSTER,
+    LISTENER,
+    NEWEST,
+    Replica,
+    endpoints,
+    key,
+    leader_info,
+    log_with,
+    voter,
+)
 
 
 def start(**world: object) -> Replica:
@@ -165,3 +184,44 @@ def test_a_sync_begun_before_the_log_was_cut_says_nothing_of_what_came_after() -
     state.flush()
     state.flushed(2)
     assert state.flushed_offset == 5
+
+
+# The last epoch that there can be
+
+
+def test_the_only_voter_lets_nobody_talk_it_into_another_epoch() -> None:
+    """Nobody else can have been elected: whoever votes besides, this node's own log says so first."""
+    replica = Replica(voters=(1,))
+    replica.sync()
+    request: Any
+    for request in (
+        vote_request(CLUSTER, 9, key(2), key(1), OffsetAndEpoch(1000, 8), is_pre_vote=False),
+        begin_quorum_epoch_request(CLUSTER, 9, 2, endpoints(2), key(1)),
+        end_quorum_epoch_request(CLUSTER, 9, 2, endpoints(2), [key(2)]),
+    ):
+        answer: Any = replica.ask(request)
+        assert answer.topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
+    assert (replica.raft.is_leader, replica.raft.epoch) == (True, 1)
+
+
+def test_after_the_last_epoch_there_is_no_election() -> None:
+    """Class 13: whoever says that it has come ends no process, now or at its next start."""
+    replica = Replica(log=log_with(1, 2))
+    end = OffsetAndEpoch(9, 9)
+    replica.ask(vote_request(CLUSTER, EPOCH_MAX, key(2), key(1), end, is_pre_vote=False))
+    granted = vote_response(NEWEST, leader_info(None, EPOCH_MAX), ErrorCode.NONE, is_granted=True)
+    for _ in range(20):
+        replica.wait(1000)
+        for send in replica.of(Send):
+            if isinstance(send.request, VoteRequest):
+                replica.answer(granted, send)
+    assert replica.raft.epoch == EPOCH_MAX
+    assert replica.saved is not None
+    assert replica.saved.epoch == EPOCH_MAX
+
+
+def test_the_leader_of_the_last_epoch_does_not_lead_after_a_restart() -> None:
+    replica = Replica(log=log_with(1, 2), saved=ElectionState(EPOCH_MAX, 1))
+    for _ in range(20):
+        replica.wait(1000)
+    assert (replica.raft.role_name, replica.raft.epoch) == ("resigned", EPOCH_MAX)

@@ -10,10 +10,14 @@ import trio
 
 from ottla.cluster.image import ConfigType
 from ottla.cluster.metadata_log import metadata_batch
+from ottla.cluster.raft_log import OffsetAndEpoch
+from ottla.cluster.raft_messages import fetch_request
+from ottla.cluster.voters import ReplicaKey
 from ottla.server.quorum import Quorum, QuorumFailed
+from ottla.storage.batch_scan import LogFileDamaged
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.quorum import DescribeQuorumRequest
-from tests.server.metadata_world import NODE_ID, PARTITION, MetadataWorld, a_quorum, setting
+from tests.server.metadata_world import CLUSTER_ID, NODE_ID, PARTITION, MetadataWorld, a_quorum, setting
 from tests.server.world import in_trio, until
 from tests.storage.fake_disk import FakeDisk, NameLoss
 
@@ -267,3 +271,23 @@ async def test_time_passes_for_raft() -> None:
         propose(world.quorum, "1")
         await world.settle()
         assert world.quorum.raft.is_leader
+
+
+@in_trio
+async def test_an_effect_that_breaks_in_any_way_ends_the_node() -> None:
+    """Those behind it are not done, and raft believes that they are."""
+    with fails():
+        async with a_quorum(FakeDisk()) as world:
+
+            def damaged(offset: int, bytes_max: int) -> bytes:
+                raise LogFileDamaged("no batch here")
+
+            world.store.read_whole_batches = damaged  # type: ignore[method-assign]
+            quorum = world.quorum
+            end = OffsetAndEpoch(0, 0)
+            request = fetch_request(CLUSTER_ID, ReplicaKey(9, b"9" * 16), quorum.raft.epoch, end, 0, 100, 100)
+            with pytest.raises(QuorumFailed):
+                quorum.request(request, 18, "CONTROLLER", lambda response: None)
+            with pytest.raises(QuorumFailed):
+                propose(quorum, "no more")
+            await trio.sleep_forever()

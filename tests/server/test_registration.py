@@ -195,3 +195,40 @@ async def test_a_controller_that_moves_while_a_node_starts_does_not_end_it() -> 
         assert NODE_ID in world.quorum.image.controllers
         await register(world)
         assert not world.quorum.image.brokers.by_id[NODE_ID].fenced
+
+
+@in_trio
+async def test_a_directory_that_failed_is_told_of_with_the_next_heartbeat() -> None:
+    """Else what it holds would be led here for good, and nobody could write to it (KIP-858)."""
+    topic_id, failed = bytes(range(16)), b"another that is."
+    async with a_quorum(FakeDisk()) as world:
+        offline: list[bytes] = []
+        registration = Registration(
+            world.config, CLUSTER_ID, world.channel, world.quorum, FEATURES, offline_directories=lambda: offline
+        )
+        listener = Listener("PLAINTEXT", "host", 9092, world.config.broker_listeners[0].protocol)
+        await registration.register((listener,), [DIRECTORY_ID, failed], None)
+        world.change(
+            TopicRecord(name="topic", topic_id=topic_id),
+            *(
+                PartitionRecord(
+                    partition_id=index,
+                    topic_id=topic_id,
+                    replicas=[NODE_ID],
+                    isr=[NODE_ID],
+                    removing_replicas=[],
+                    adding_replicas=[],
+                    leader=NODE_ID,
+                    leader_epoch=0,
+                    partition_epoch=0,
+                    directories=[directory],
+                )
+                for index, directory in enumerate((DIRECTORY_ID, failed))
+            ),
+        )
+        await world.settle()
+        offline.append(failed)
+        await registration.beat()
+        partitions = world.quorum.image.topics.by_id[topic_id].partitions
+        assert [partitions[index].leader for index in (0, 1)] == [NODE_ID, NO_LEADER]
+        assert world.quorum.image.brokers.by_id[NODE_ID].log_dirs == (DIRECTORY_ID,)

@@ -14,6 +14,7 @@ import trio.testing
 from ottla.config.loading import load
 from ottla.server.replica_fetching import FollowingReplica, ReplicaFetching
 from ottla.storage.log import Log
+from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directories import LogDirectories
 from ottla.storage.log_directory import HostedLog
 from ottla.storage.offset_checkpoint import RECOVERY_POINTS, read_offsets, write_offsets
@@ -280,3 +281,38 @@ async def test_a_log_that_cannot_be_cut_is_left_out_and_the_others_go_on() -> No
     async with following(ours, leader):
         while len(leader.requests(FetchRequest)) < 3:
             await trio.sleep(1)
+
+
+@in_trio
+async def test_what_must_be_on_the_disk_is_there_before_the_leader_hears_of_it() -> None:
+    """flush.messages: the leader counts on what the next Fetch says is here."""
+    theirs, disk = leaders_log((3, 1)), FakeDisk()
+    ours = opened(disk, LogConfig(flush_messages=1))
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, answered(records=content(theirs)), SILENCE)
+    async with following(ours, leader):
+        while len(leader.requests(FetchRequest)) < 2:
+            await trio.sleep(1)
+        disk.crash()
+        assert opened(disk).end_offset == 3
+
+
+@in_trio
+async def test_a_replica_that_is_gone_before_it_was_looked_at_is_nobodys_end() -> None:
+    theirs, ours = leaders_log((1, 1)), opened(FakeDisk())
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, answered(records=content(theirs)), SILENCE)
+    replica = FollowingReplica(TOPIC, TOPIC_ID, 0, ours, LEADER, EPOCH)
+    async with trio.open_nursery() as nursery:
+        broker: Any = StandInBroker(leader)
+        fetching = ReplicaFetching(broker, lambda: 77, StubNetwork(nursery, (leader,)).open_stream)
+        nursery.start_soon(fetching.run)
+        for _ in range(2):
+            fetching.follow(replica)
+            fetching.stop((TOPIC, 0))
+            await trio.testing.wait_all_tasks_blocked()
+        assert leader.requests(FetchRequest) == []
+        fetching.follow(replica)
+        await trio.testing.wait_all_tasks_blocked()
+        assert ours.end_offset == 1
+        nursery.cancel_scope.cancel()

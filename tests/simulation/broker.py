@@ -103,6 +103,9 @@ class SimulatedBroker:
     def partitions(self) -> list[Partition]:
         return [] if self.partition is None else [self.partition]
 
+    def led(self, topic_id: bytes, index: int) -> Partition | None:
+        return self.partition
+
     # A life
 
     def start(self) -> None:
@@ -364,20 +367,27 @@ class SimulatedBroker:
         if self._sending is not proposed:
             return
         if self.now_ms() >= self._sending_until_ms:
-            for one in proposed:
-                one.in_sync.refused(one.proposal)
-            self._sending = []
-            self._around.later(self, RETRY_MS, self.send_proposals)
+            self._sent(proposed)
             return
 
         def take(response: Any) -> None:
             if self._sending is proposed:
-                self._sending = []
-                self.keeping._take(proposed, response)
-                self.send_proposals()
+                self._sent(self.keeping._take(proposed, response))
 
         self._around.ask_controller(self, lambda controller: controller.alter_partition(request), take)
         self._around.later(self, ALTER_ATTEMPT_MS, lambda: self._attempt(proposed, request))
+
+    def _sent(self, undecided: list[Any]) -> None:
+        """A request has ended; of some proposals nobody knows what became of them."""
+        self._sending = []
+        if undecided:
+            self._around.later(self, RETRY_MS, lambda: self._propose_again(undecided))
+        else:
+            self.send_proposals()
+
+    def _propose_again(self, undecided: list[Any]) -> None:
+        self.keeping._propose_again(undecided)
+        self.send_proposals()
 
 
 def answer_with(*, error_code: int = 0, high_watermark: int = -1, log_start_offset: int = -1) -> Answer:

@@ -16,11 +16,14 @@ import pytest
 from ottla.cluster.controller import fail_over, in_sync
 from ottla.cluster.controller.draft import Draft
 from ottla.cluster.in_sync_replicas import InSyncReplicas
-from ottla.server import replica_fetching
+from ottla.server.in_sync_keeping import InSyncKeeping
 from ottla.server.partition import Partition
+from ottla.server.replica_fetching import FollowingReplica
 from ottla.storage import log_trimming
 from ottla.storage.leader_epochs import LeaderEpochs
+from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
+from tests.cluster.controller.small_cluster import NODE_ID as CONTROLLER
 from tests.simulation import broker
 from tests.simulation.broker import Timing
 from tests.simulation.network import Weather
@@ -29,7 +32,7 @@ from tests.simulation.world import Faults, World
 DURATION_MS = 6_000
 
 
-def troubled(seed: int) -> World:
+def troubled(seed: int, **worse: int) -> World:
     """A cluster of the kind that the seed says, after some time of trouble and some of peace."""
     choose = Random(seed).choice
     timing = Timing(
@@ -39,9 +42,7 @@ def troubled(seed: int) -> World:
         fetch_bytes_max=choose([1, 300, 10_000]),
     )
     faults = Faults(
-        weather=Weather(
-            loss=choose([0, 20, 100]), duplication=choose([0, 50, 200]), delay_ms_max=choose([3, 20, 60])
-        ),
+        weather=Weather(loss=choose([0, 20, 100]), duplication=choose([0, 50, 200]), delay_ms_max=choose([3, 20, 60])),
         power_cut=choose([0, 3, 15]),
         kill=choose([0, 5]),
         stop=choose([0, 5]),
@@ -50,6 +51,8 @@ def troubled(seed: int) -> World:
         partition=choose([0, 10, 40]),
         balance=choose([0, 20]),
     )
+    for fault, chance in worse.items():
+        setattr(faults, fault, chance)
     world = None
     try:
         world = World(seed, timing)
@@ -57,7 +60,9 @@ def troubled(seed: int) -> World:
         world.check_liveness()
     except Exception as error:
         error.add_note("" if world is None else world.describe())
-        error.add_note(f"again: python -c 'from tests.simulation.test_replication import troubled as t; t({seed})'")
+        error.add_note(
+            f"again: python -c 'from tests.simulation.test_replication import troubled as t; t({seed}, **{worse})'"
+        )
         raise
     return world
 
@@ -81,7 +86,7 @@ def survive(seeds: range) -> None:
     counts: Counter[str] = Counter()
     for seed in seeds:
         counts += troubled(seed).counts
-    print(f"seeds {seeds.start} to {seeds.stop - 1}: {dict(counts)}")
+    print(f"seeds {seeds.start} to {seeds.stop - 1}: {dict(counts)}")  # noqa: T201 - shown by pytest -s, and when it fails
     lacking = {name: counts[name] for name, floor in FLOORS.items() if counts[name] < floor * len(seeds) // 50}
     assert not lacking, f"too little happened: {lacking}"
 
@@ -102,6 +107,24 @@ def test_the_same_seed_is_the_same_run() -> None:
     assert one.now_ms() == other.now_ms()
     assert one.committed == other.committed
     assert one.counts == other.counts
+
+
+def test_whom_the_controller_may_have_taken_into_the_isr_counts_until_it_says_otherwise() -> None:
+    """Its answer is lost, and then the one who has joined is cut off: the leader must not go on without it."""
+    world = World(1, Timing(session_ms=600, lag_ms=200, segment_bytes=2000, fetch_bytes_max=10_000))
+    world.run(300)
+    leader, third = world.brokers[1], world.brokers[3]
+    third.stop_cleanly()
+    world.run_until(lambda: 3 not in world.controller.partition.isr)
+    world.run(500)
+    third.start()
+    world.run_until(lambda: leader.image.brokers.by_id[3].is_active, step_ms=1)
+    assert 3 not in world.controller.partition.isr
+    world.network.cut([CONTROLLER], [1, 2], is_one_way=True)
+    world.run_until(lambda: 3 in world.controller.partition.isr, step_ms=1)
+    world.network.cut([CONTROLLER, 3], [1, 2], is_one_way=True)
+    world.run(500)
+    world.check_liveness()
 
 
 # Mutants
@@ -134,10 +157,14 @@ def commits_below_min_isr(patch: pytest.MonkeyPatch) -> None:
 
 
 def truncates_to_its_high_watermark(patch: pytest.MonkeyPatch) -> None:
-    def truncation_offset(follower: Any, end_offset: int, leaders: Any) -> int:
-        return int(follower._log.high_watermark)
+    """As Kafka did before KIP-101."""
 
-    patch.setattr(replica_fetching, "truncation_offset", truncation_offset)
+    def begin(self: FollowingReplica, topic: str, topic_id: bytes, index: int, log: Log, *leader: int) -> None:
+        original(self, topic, topic_id, index, log, *leader)
+        log_trimming.truncate_to(log, log.high_watermark, 0)
+
+    original = FollowingReplica.__init__
+    patch.setattr(FollowingReplica, "__init__", begin)
 
 
 def truncates_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -179,30 +206,45 @@ def takes_another_incarnation_for_the_one_in_sync(patch: pytest.MonkeyPatch) -> 
 
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
-MUTANTS: tuple[Mutant, ...] = (
-    acknowledges_before_the_others_have_it,
-    counts_only_itself,
-    forgets_whom_it_has_proposed,
-    joins_before_it_has_caught_up,
-    commits_below_min_isr,
-    truncates_to_its_high_watermark,
-    truncates_nothing,
-    forgets_the_epochs_of_its_log,
-    keeps_an_epoch_that_nobody_wrote_in,
-    leaves_checkpoints_when_it_cuts,
-    elects_who_lost_its_page_cache,
-    takes_another_incarnation_for_the_one_in_sync,
+# Each with the faults that it wants more of than most seeds have.
+MUTANTS: tuple[tuple[Mutant, dict[str, int]], ...] = (
+    (acknowledges_before_the_others_have_it, {}),
+    (counts_only_itself, {}),
+    (forgets_whom_it_has_proposed, {}),
+    (joins_before_it_has_caught_up, {}),
+    (commits_below_min_isr, {}),
+    (truncates_to_its_high_watermark, {}),
+    (truncates_nothing, {}),
+    (forgets_the_epochs_of_its_log, {}),
+    (keeps_an_epoch_that_nobody_wrote_in, {"pause": 20, "balance": 60, "partition": 40}),
+    (leaves_checkpoints_when_it_cuts, {"power_cut": 20, "pause": 20, "flush": 80, "partition": 40, "balance": 40}),
+    (elects_who_lost_its_page_cache, {}),
+    (takes_another_incarnation_for_the_one_in_sync, {}),
 )
 MUTANT_SEEDS = 1_000
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
-def test_the_simulation_notices_a_broker_that(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("mutant", "faults"), MUTANTS, ids=[mutant.__name__ for mutant, _ in MUTANTS])
+def test_the_simulation_notices_a_broker_that(
+    mutant: Mutant, faults: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     mutant(monkeypatch)
     for seed in range(MUTANT_SEEDS):
         try:
-            troubled(seed)
+            troubled(seed, **faults)
         except Exception as error:  # whatever the broken broker trips over first
-            print(f"seed {seed}: {error}")
+            print(f"seed {seed}: {error}")  # noqa: T201 - shown by pytest -s
             return
     pytest.fail(f"{MUTANT_SEEDS} seeds did not notice")
+
+
+def test_the_story_of_the_lost_answer_notices_a_leader_that_forgets_what_it_proposed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def forget(self: InSyncKeeping, undecided: list[Any]) -> None:
+        for one in undecided:
+            one.in_sync.refused(one.proposal)
+
+    monkeypatch.setattr(InSyncKeeping, "_propose_again", forget)
+    with pytest.raises(AssertionError, match="broker 3 may lead"):
+        test_whom_the_controller_may_have_taken_into_the_isr_counts_until_it_says_otherwise()

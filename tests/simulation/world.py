@@ -134,11 +134,11 @@ class World:
             self.network.step()
         assert self.now_ms() == end_ms
 
-    def run_until(self, condition: Callable[[], bool]) -> None:
+    def run_until(self, condition: Callable[[], bool], step_ms: int = 20) -> None:
         end_ms = self.now_ms() + LIVENESS_MS_MAX
         while not condition():
             assert self.now_ms() < end_ms, f"not reached: {self.describe()}"
-            self.run(20)
+            self.run(step_ms)
 
     def _fence(self) -> None:
         self.controller.fence_the_silent()
