@@ -20,6 +20,7 @@ from ottla.server.controlling import Call, Controller, Done
 from ottla.server.quorum import Quorum
 from ottla.wire.encoder import EncodeError
 from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.messages.controller import BrokerHeartbeatRequest
 from ottla.wire.schema import Request
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ RETRY_SECONDS = 0.05
 # For one attempt: a controller that does not answer is looked for elsewhere.
 ATTEMPT_SECONDS_MAX = 5.0
 DEFAULT_TIMEOUT_MS = 30_000
+HEARTBEATS, OTHERS = "heartbeats", "others"
 
 
 class OnBehalf(NamedTuple):
@@ -150,7 +152,7 @@ class ControllerChannel:
         connection: Connection | None = None
         try:
             with trio.fail_after(seconds):
-                connection = await connections.get(_address(found))
+                connection = await connections.get(_address(found), _lane(asking.request))
                 return await _exchange(connection, asking)
         except trio.TooSlowError:
             if connection is not None:
@@ -193,6 +195,11 @@ def _check(response: Any) -> None:
     code = ErrorCode.of(response.error_code)
     if code is not ErrorCode.NONE:
         raise KafkaError(code, getattr(response, "error_message", None) or code.name)
+
+
+def _lane(request: Request) -> str:
+    """Heartbeats have a connection of their own: nothing slow may stand before them, and its end tells of ours."""
+    return HEARTBEATS if isinstance(request, BrokerHeartbeatRequest) else OTHERS
 
 
 def _address(endpoint: Endpoint) -> Any:
