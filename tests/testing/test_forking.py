@@ -67,7 +67,7 @@ def test_the_end_of_a_process_is_told_with_its_status(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         assert process.wait(SECONDS_MAX) == -signal.SIGKILL
     forking.end()
-    assert descriptors() == before
+    assert descriptors() <= before, "others may have been closed meanwhile"
 
 
 def test_an_answer_that_nobody_has_waited_for_is_not_taken_for_the_next(
@@ -110,7 +110,7 @@ def test_a_server_that_cannot_start_is_told_of(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(BrokerError, match="does not start"), a_fork(tmp_path):
         pass
     forking.end()
-    assert descriptors() == before
+    assert descriptors() <= before, "others may have been closed meanwhile"
 
 
 def test_a_fork_of_the_test_has_brokers_of_its_own(tmp_path: Path) -> None:
