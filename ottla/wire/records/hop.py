@@ -53,7 +53,8 @@ def hop(data: Buffer, position: int, count: int) -> tuple[int, int]:
 
 def _hop_blocks(data: Buffer, position: int, count: int) -> tuple[int, int]:
     """Hop over at most so many blocks of short records: how many it were, and the position then."""
-    match = _short_records(data[position] >= 0x80).match
+    first = data[position]
+    match = _short_records((first & 0x7F) >> 4 if first >= 0x80 else None).match
     for number in range(count):
         block = match(data, position)
         if block is None:
@@ -63,17 +64,19 @@ def _hop_blocks(data: Buffer, position: int, count: int) -> tuple[int, int]:
 
 
 @cache
-def _short_records(long_ones_first: bool) -> re.Pattern[bytes]:
-    """A block of whole records of BODY_BYTES_MIN to _SHORT_MAX bytes; made once, when the first long batch comes.
+def _short_records(likely: int | None) -> re.Pattern[bytes]:
+    """A block of whole records of BODY_BYTES_MIN to _SHORT_MAX bytes; made when the first long batch of a kind comes.
 
-    The ways to write a length are tried one after another: those that are likely should come first.
+    The ways to write a length are tried one after another, so the likely ones come first: those near the length of the
+    batch's first record. `likely` is which eighth of the lengths of two bytes that is in, None if it took one byte.
     """
     one_byte = [rb"\x%02x.{%d}+" % (length << 1, length) for length in range(BODY_BYTES_MIN, 0x40)]
+    middle = 4 + 8 * (likely or 0)
     two_bytes = []
-    for low in range(0x40):
+    for low in sorted(range(0x40), key=lambda low: min((low - middle) % 0x40, (middle - low) % 0x40)):
         rest = (rb"\x%02x.{%d}+" % (length >> 6, length) for length in range(low + 0x40, _SHORT_MAX + 1, 0x40))
         two_bytes.append(rb"\x%02x(?:%s)" % (0x80 | low << 1, b"|".join(rest)))
-    ways = two_bytes + one_byte if long_ones_first else one_byte + two_bytes
+    ways = one_byte + two_bytes if likely is None else two_bytes + one_byte
     # Nothing is ever given back (`+` after a repetition), so a block that fails costs no more than one that matches.
     return re.compile(rb"(?:%s){%d}+" % (b"|".join(ways), BLOCK), re.DOTALL)
 
