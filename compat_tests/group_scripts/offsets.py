@@ -5,6 +5,7 @@ Who asks is drawn by `somebody`, which each protocol says for itself. It knows n
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from compat_tests.group_scripts.asking import NO_SUCH_GROUP, OTHER_TOPIC, PARTITIONS, TOPIC, Asker, response_of
@@ -18,14 +19,14 @@ NO_TOPIC_ID = b"\7" * 16
 FETCH_GROUPS_VERSION_MIN, FETCH_MEMBER_VERSION_MIN = 8, 9
 
 
-class OffsetQuestions(Asker):
+class OffsetQuestions(Asker, ABC):
+    @abstractmethod
     def somebody(self) -> tuple[str, str | None, int]:
         """A member's id, name and generation or epoch, each of them possibly another's or nobody's."""
-        raise NotImplementedError
 
+    @abstractmethod
     def has_members(self) -> bool:
         """Whether anybody is in the group, or has an id for it."""
-        raise NotImplementedError
 
     def commit(self) -> None:
         """In Kafka a first commit that is refused for its note leaves a group that can be joined and not seen."""

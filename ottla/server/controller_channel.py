@@ -58,13 +58,11 @@ class ControllerChannel:
         node_id: int,
         quorum: Quorum,
         controller: Controller,
-        now_ms: Callable[[], int],
         open_stream: OpenStream | None = None,
     ) -> None:
         self._node_id = node_id
         self._quorum = quorum
         self._controller = controller
-        self._now_ms = now_ms
         self._open_stream = open_stream
         self._to_ask, self._askings = trio.open_memory_channel[Asking](math.inf)
         self.settled: Callable[[], None] = lambda: None

@@ -107,7 +107,7 @@ class RunningNode:
         )
         self.broker = Broker(config, node.cluster_id, directories, metadata.ROUTES, nursery)
         self.broker.rest = self._load_rest
-        self.channel = ControllerChannel(config.node_id, self.quorum, self.controller, steady_now_ms)
+        self.channel = ControllerChannel(config.node_id, self.quorum, self.controller)
         self.channel.settled = self.broker.end_pass
         self.broker.channel = self.channel
         self.broker.quorum = self.quorum

@@ -96,7 +96,7 @@ class MetadataWorld:
             supported_features=FEATURES,
         )
         self.controller = Controller(self.quorum, settings, bootstrap_records(disk, HOME), lambda: self.now_ms)
-        self.channel = ControllerChannel(NODE_ID, self.quorum, self.controller, lambda: self.now_ms)
+        self.channel = ControllerChannel(NODE_ID, self.quorum, self.controller)
         self.told = Told()
         self.quorum.follow(self.told)
         self.quorum.follow(self.controller)

@@ -43,7 +43,7 @@ class World:
         self.lead(brokers[0] if brokers else None)
         network = StubNetwork(nursery, brokers)
         self.channel = ControllerChannel(
-            NODE_ID, cast("Quorum", self.there), cast("Controller", self.there), lambda: 0, network.open_stream
+            NODE_ID, cast("Quorum", self.there), cast("Controller", self.there), network.open_stream
         )
         nursery.start_soon(self.channel.run)
 

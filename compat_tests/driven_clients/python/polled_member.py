@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -14,7 +15,7 @@ from concurrent.futures import Future
 POLL_SECONDS = 0.05
 
 
-class PolledMember:
+class PolledMember(ABC):
     def __init__(self) -> None:
         self._wanted: queue.SimpleQueue[tuple[Callable[[], None], Future[None]]] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -43,12 +44,12 @@ class PolledMember:
         else:
             done.set_result(None)
 
+    @abstractmethod
     def poll(self) -> bool:
         """Tell what came within POLL_SECONDS; false where the client has given up for good."""
-        raise NotImplementedError
 
-    def close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def close(self) -> None: ...
 
     def between_polls(self, work: Callable[[], None]) -> None:
         done: Future[None] = Future()

@@ -56,7 +56,7 @@ class Produce:
         self.context = context
         self.request = request
         self.placed = placed
-        self.pending = Pending(stops_line=False, expire=self.timed_out)
+        self.pending = Pending(stops_line=False, expire=self.response)
         self.waiting_count = 0
 
     def written(self) -> None:
@@ -107,9 +107,6 @@ class Produce:
         self.waiting_count -= 1
         if not self.waiting_count:
             self.pending.complete(self.response())
-
-    def timed_out(self) -> ProduceResponse:
-        return self.response()
 
     def close_if_failed(self) -> None:
         errors = [
