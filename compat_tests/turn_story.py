@@ -220,6 +220,9 @@ def transact(turns: Turns, number: int) -> None:
     for name, end in zip((b"committed", b"aborted"), ends, strict=True):
         producer.begin_transaction()
         producer.produce(TRANSACTIONS, b"%s in turn %d" % (name, number))
+        # Written before the end: an abort that comes while the last transaction is still being completed would else
+        # find that this one has not begun, and be refused.
+        producer.flush(SECONDS_MAX)
         end(SECONDS_MAX)
 
 
