@@ -45,6 +45,12 @@ def add_command(
         allow_abbrev=False,
     )
     parser.set_defaults(command=partial(_run, runs))
+    add_cluster(parser)
+    return parser
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Which cluster is asked, and for how long."""
     shared = parser.add_argument_group("cluster")
     shared.add_argument(
         "-b",
@@ -59,7 +65,6 @@ def add_command(
         default=TIMEOUT_SECONDS,
         help=f"how long to try what may still succeed ({TIMEOUT_SECONDS:g})",
     )
-    return parser
 
 
 def _run(place: str, parsed: argparse.Namespace) -> int:

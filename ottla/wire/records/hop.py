@@ -13,13 +13,17 @@ from functools import cache
 
 from ottla.wire.compression import Buffer
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.primitives import read_varint
+from ottla.wire.primitives import read_varint, varint
 
 # Attributes, timestamp delta, offset delta, key length, value length, number of headers: a byte each at least.
 BODY_BYTES_MIN = 6
 # How many records the pattern takes at once, and the longest it knows: the cost of a hop shows with short ones alone.
 BLOCK = 64
 _SHORT_MAX = 575
+# How far from the mean a length is likely.
+_NEAR = 8
+# What the length of a short record takes, or one more.
+_LENGTH_BYTES = 2
 
 
 def hop(data: Buffer, position: int, count: int) -> tuple[int, int]:
@@ -31,7 +35,7 @@ def hop(data: Buffer, position: int, count: int) -> tuple[int, int]:
     try:
         while number < count:
             if count - number >= BLOCK:
-                blocks, position = _hop_blocks(data, position, (count - number) // BLOCK)
+                blocks, position = _hop_blocks(data, position, count - number)
                 number += blocks * BLOCK
             begin = number
             for number in range(begin, min(begin + BLOCK, count)):  # noqa: B007
@@ -52,33 +56,44 @@ def hop(data: Buffer, position: int, count: int) -> tuple[int, int]:
 
 
 def _hop_blocks(data: Buffer, position: int, count: int) -> tuple[int, int]:
-    """Hop over at most so many blocks of short records: how many it were, and the position then."""
-    first = data[position]
-    match = _short_records((first & 0x7F) >> 4 if first >= 0x80 else None).match
-    for number in range(count):
+    """Hop over blocks of short records, of so many that there are: how many blocks it were, and the position then."""
+    mean = (len(data) - position) // count - _LENGTH_BYTES
+    match = _short_records(min(max(mean, BODY_BYTES_MIN), _SHORT_MAX) // _NEAR * _NEAR).match
+    blocks = count // BLOCK
+    for number in range(blocks):
         block = match(data, position)
         if block is None:
             return number, position
         position = block.end()
-    return count, position
+    return blocks, position
 
 
 @cache
-def _short_records(likely: int | None) -> re.Pattern[bytes]:
+def _short_records(likely: int) -> re.Pattern[bytes]:
     """A block of whole records of BODY_BYTES_MIN to _SHORT_MAX bytes; made when the first long batch of a kind comes.
 
-    The ways to write a length are tried one after another, so the likely ones come first: those near the length of the
-    batch's first record. `likely` is which eighth of the lengths of two bytes that is in, None if it took one byte.
+    The ways to write a length are tried one after another, so the likely ones come first, each by itself: those near
+    the mean length in a batch. The others follow by their first byte.
     """
-    one_byte = [rb"\x%02x.{%d}+" % (length << 1, length) for length in range(BODY_BYTES_MIN, 0x40)]
-    middle = 4 + 8 * (likely or 0)
-    two_bytes = []
-    for low in sorted(range(0x40), key=lambda low: min((low - middle) % 0x40, (middle - low) % 0x40)):
-        rest = (rb"\x%02x.{%d}+" % (length >> 6, length) for length in range(low + 0x40, _SHORT_MAX + 1, 0x40))
-        two_bytes.append(rb"\x%02x(?:%s)" % (0x80 | low << 1, b"|".join(rest)))
-    ways = one_byte + two_bytes if likely is None else two_bytes + one_byte
+
+    def distance(length: int) -> int:
+        return abs(length - likely - _NEAR // 2)
+
+    lengths = sorted(range(BODY_BYTES_MIN, _SHORT_MAX + 1), key=distance)
+    alone = [_written(length) + rb".{%d}+" % length for length in lengths if distance(length) <= _NEAR]
+    by_first: dict[bytes, list[bytes]] = {}
+    for length in lengths:
+        if distance(length) > _NEAR:
+            first, rest = _written(length)[:4], _written(length)[4:]
+            by_first.setdefault(first, []).append(rest + rb".{%d}+" % length)
+    ways = [*alone, *(rb"%s(?:%s)" % (first, b"|".join(rest)) for first, rest in by_first.items())]
     # Nothing is ever given back (`+` after a repetition), so a block that fails costs no more than one that matches.
     return re.compile(rb"(?:%s){%d}+" % (b"|".join(ways), BLOCK), re.DOTALL)
+
+
+def _written(length: int) -> bytes:
+    """A length as the pattern names its bytes: four characters each."""
+    return b"".join(rb"\x%02x" % byte for byte in varint(length))
 
 
 def read_length(data: Buffer, position: int) -> tuple[int, int]:
