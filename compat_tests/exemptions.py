@@ -8,10 +8,7 @@ from __future__ import annotations
 from compat_tests.comparison import ABSENT, Exemption
 
 LATER = "not served yet, so not told: "
-THROWS = "Kafka's code throws, and the client is told UNKNOWN_SERVER_ERROR; Ottla "
-SERVER_ERROR = -1
 PART = r"\d+ ProduceRequest v\d+\.responses\[0\]\.partitionResponses\[0\]"
-UNREADABLE = r"a codec that is none|\w+ garbage|\w+ cut short|lz4 of linked blocks"
 MISFITS = "a key longer than its record|a record shorter than its length|negative headers|more headers than bytes"
 FETCHED = r"\d+ FetchRequest v12\.responses\[0\]\.partitions\[0\]"
 
@@ -55,47 +52,6 @@ EXEMPTIONS: tuple[Exemption, ...] = (
         theirs=16,
     ),
     Exemption(
-        THROWS + "says INVALID_REQUEST to a topic with neither name nor id",
-        "metadata/an id that is none: zero, v.*",
-        r"0 MetadataRequest v\d+\.(topics\[0\]\.)?errorCode",
-        ours=42,
-        theirs=SERVER_ERROR,
-    ),
-    Exemption(
-        THROWS + "refuses an empty name for itself and answers the others",
-        "metadata/partitions of a name that is none: empty",
-        r"0 DescribeTopicPartitionsRequest v0\.topics\[[01]\]\.\w+",
-    ),
-    Exemption(
-        THROWS + "says INVALID_CONFIG to an operation that is none",
-        "configs/a topic is changed: an unknown operation, v.*",
-        r"[01] IncrementalAlterConfigsRequest v\d\.responses\[0\]\.errorCode",
-        ours=40,
-        theirs=SERVER_ERROR,
-    ),
-    Exemption(
-        THROWS + "says INVALID_REQUEST to an isolation level that is none",
-        "offset lookups/isolated: nonsense, v.*",
-        r"0 ListOffsetsRequest v\d+\.topics\[0\]\.partitions\[0\]\.errorCode",
-        ours=42,
-        theirs=SERVER_ERROR,
-    ),
-    Exemption(
-        THROWS + "takes an isolation level that is none for the lowest",
-        "fetch/isolated: nonsense, v.*",
-        r"0 FetchRequest v\d+\.(errorCode|responses.*)",
-    ),
-    Exemption(
-        THROWS + "takes a negative limit for zero",
-        "fetch/up to the partitions limit: negative",
-        rf"{FETCHED}\.\w+",
-    ),
-    Exemption(
-        THROWS + "names a codec that is none, or says that data cannot be read",
-        rf"bad records/are refused: ({UNREADABLE})",
-        rf"{PART}\.(errorCode|logStartOffset)",
-    ),
-    Exemption(
         "unsafe in Kafka: of two batches for a partition in one request it keeps one and says nothing of the other",
         "produce/the same partition twice in a request",
         r"\d+ (ProduceRequest|FetchRequest) v12.*",
@@ -103,11 +59,6 @@ EXEMPTIONS: tuple[Exemption, ...] = (
     Exemption(
         "unsafe in Kafka: what lies behind a batch is dropped and the rest acknowledged; Ottla refuses all of it",
         "bad records/are refused: bytes behind it",
-        r"\d+ (ProduceRequest|FetchRequest) v12.*",
-    ),
-    Exemption(
-        "Kafka takes the flag of LogAppendTime out of a client's batch; Ottla never rewrites one, and refuses it",
-        "bad records/are refused: the log's time",
         r"\d+ (ProduceRequest|FetchRequest) v12.*",
     ),
     Exemption(

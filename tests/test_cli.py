@@ -26,7 +26,18 @@ def test_help_names_every_command(capsys: Captured) -> None:
         cli.main(["--help"])
     assert stopped.value.code == 0
     printed = capsys.readouterr().out
-    commands = ("serve", "topics", "produce", "consume", "groups", "configs", "cluster", "describe-codec", "log")
+    commands = (
+        "serve",
+        "topics",
+        "produce",
+        "consume",
+        "groups",
+        "configs",
+        "cluster",
+        "describe-codec",
+        "log",
+        "pipeline",
+    )
     assert [name for name in commands if f"    {name}" not in printed] == []
 
 

@@ -12,6 +12,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+# What commands and pipelines share: how a cluster is asked, and how something is told.
+_EXITS = ("EXIT_FAILED", "EXIT_OK", "CommandFailed", "UsageError")
+_FOR_PIPELINES = (*_EXITS, "asking", "hints", "terminal", "text_form")
+
 # Who may import whom inside the package, by dotted prefix; what is absent is forbidden.
 MAY_IMPORT: dict[str, set[str]] = {
     "wire": {"wire"},
@@ -20,10 +24,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "coordinators": {"coordinators", "wire"},
     "client": {"client", "wire"},
     "server": {"server", "wire", "storage", "cluster", "coordinators", "client", "config"},
-    "pipelines": {"pipelines", "wire", "client", "storage"},
+    # Pipelines are commands that happen to run on Spark: they ask, tell and fail as commands do.
+    "pipelines": {"pipelines", "wire", "client", "storage", "config", *(f"commands.{name}" for name in _FOR_PIPELINES)},
     "testing": {"testing", "server", "wire", "storage", "cluster", "coordinators", "client", "config"},
     "config": {"config", "wire.errors", "storage.log_config", "storage.meta_properties"},
-    "commands": {"commands", "server", "wire", "storage", "cluster", "coordinators", "client", "config"},
+    "commands": {"commands", "server", "wire", "storage", "cluster", "coordinators", "client", "config", "pipelines"},
     "cli": {"commands", "server", "wire", "storage", "cluster", "coordinators", "client", "config", "pipelines"},
     "__main__": {"cli"},
     "__init__": set(),
@@ -37,7 +42,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "commands": {"trio"},
     "server": {"trio"},
     "testing": {"trio", "pytest", "testcontainers"},
-    "pipelines": {"pyspark"},
+    "pipelines": {"fastavro", "matplotlib", "numpy", "pandas", "py4j", "pyarrow", "pyspark", "trio"},
 }
 
 # Pure layers neither wait nor ask the world anything: bytes, events and the time come in as arguments.

@@ -72,6 +72,7 @@ BROKER_TESTS = (
     "tests/client",
     "tests/commands",
     "tests/testing",
+    "tests/pipelines",
 )
 STORAGE_TESTS = ("tests/storage", "tests/test_mutants.py")
 GROUP_TESTS = ("tests/coordinators",)
@@ -80,11 +81,11 @@ ELSEWHERE = tuple(f"--ignore={path}" for path in ("tests/wire", *STORAGE_TESTS, 
 PROJECT = Part("project", 1, (tests(UNIT, "tests", *ELSEWHERE),))
 WIRE = Part(
     "wire",
-    4,
+    2,
     (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal", "--cov=ottla.wire", "--cov-branch", "--cov-fail-under=100"),),
 )
-COMPAT_WIRE = Part("wire-kafka", 4, (tests(JAVA, "tests/wire", "-n2", LOADFILE),), needs=JVM)
-STORAGE = Part("storage", 4, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
+COMPAT_WIRE = Part("wire-kafka", 2, (tests(JAVA, "tests/wire", "-n2", LOADFILE),), needs=JVM)
+STORAGE = Part("storage", 3, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
 # Each of them runs on Ottla and on Apache Kafka. kcat, Go and Node are not needed: without them their tests are skipped
 # and named.
 CLIENT_TESTS = (
@@ -97,6 +98,8 @@ CLIENT_TESTS = (
 )
 GROUP_SCRIPTS = "compat_tests/test_group_scripts.py"
 CONTAINER_TESTS = "compat_tests/containers"
+# The kafka format on Ottla and on Apache Kafka, and the pipelines; each worker has a Spark and one broker of each kind.
+SPARK_TESTS = ("compat_tests/spark", "compat_tests/pipelines")
 # All scenarios on Ottla and on Apache Kafka, compared; as tests on Ottla alone, since one comparison is enough; and
 # brokers with a mistake, which the comparison must tell from a sound one.
 SCENARIO_TESTS = (
@@ -105,7 +108,7 @@ SCENARIO_TESTS = (
     "compat_tests/test_scenarios.py",
     "compat_tests/test_broker_mutants.py",
 )
-COMPAT = Part("compat", 6, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM)
+COMPAT = Part("compat", 5, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM)
 STORAGE_KAFKA = Part(
     "storage-kafka",
     5,
@@ -113,7 +116,8 @@ STORAGE_KAFKA = Part(
         tests(
             "not soak",
             "compat_tests",
-            *(f"--ignore={path}" for path in (*CLIENT_TESTS, *SCENARIO_TESTS, GROUP_SCRIPTS, CONTAINER_TESTS)),
+            *(f"--ignore={path}" for path in (*CLIENT_TESTS, *SCENARIO_TESTS, *SPARK_TESTS)),
+            *(f"--ignore={path}" for path in (GROUP_SCRIPTS, CONTAINER_TESTS)),
             "-n2",
             LOADFILE,
         ),
@@ -122,14 +126,14 @@ STORAGE_KAFKA = Part(
     needs=JVM,
 )
 CLIENTS = Part("clients", 10, (tests("not soak", *CLIENT_TESTS, "-n2", LOADFILE),), needs=JVM)
-GROUPS = Part("groups", 4, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
+GROUPS = Part("groups", 2, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
 GROUPS_KAFKA = Part(
-    "groups-kafka", 4, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
+    "groups-kafka", 2, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
 )
 BROKER = Part("broker", 6, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
 BROKER_KAFKA = Part(
     "broker-kafka",
-    4,
+    2,
     (
         tests(
             JAVA,
@@ -145,6 +149,7 @@ BROKER_KAFKA = Part(
 )
 # One process: an engine is started for all of them. Its images are made here if they are not in the cache.
 CONTAINERS = Part("containers", 5, (tests("not soak", CONTAINER_TESTS),), needs=(*ENGINE, *JVM))
+SPARK = Part("spark", 12, (tests("not soak", *SPARK_TESTS, "-n2", LOADFILE),), needs=JVM)
 PACKAGING = Part("packaging", 2, (tests("packaging and not soak", "tests"),))
 WIRE_FAST = Part("wire", 1, (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal", "--hypothesis-profile=fast"),))
 SOAK = Part(
@@ -157,13 +162,14 @@ SOAK = Part(
 PARTS = {
     "gate": (
         *(LINT, PROJECT, WIRE, COMPAT_WIRE, STORAGE, STORAGE_KAFKA, BROKER, BROKER_KAFKA, GROUPS, GROUPS_KAFKA),
-        *(COMPAT, CLIENTS, CONTAINERS, PACKAGING),
+        *(COMPAT, CLIENTS, CONTAINERS, SPARK, PACKAGING),
     ),
     "fast": (LINT, PROJECT, WIRE_FAST),
     "soak": (SOAK,),
     "lint": (LINT,),
     "compat": (COMPAT,),
     "containers": (CONTAINERS,),
+    "spark": (SPARK,),
 }
 
 

@@ -18,6 +18,7 @@ from compat_tests.scenarios import (
     metadata,
     offset_lookups,
     produce,
+    record_times,
     topics,
 )
 from compat_tests.scenarios.scenario import Area, Scenario
@@ -30,6 +31,7 @@ AREAS: tuple[Area, ...] = (
     administration.AREA,
     produce.AREA,
     bad_records.AREA,
+    record_times.AREA,
     fetch.AREA,
     fetch_sessions.AREA,
     offset_lookups.AREA,

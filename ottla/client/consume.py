@@ -11,7 +11,7 @@ from typing import Self
 
 from ottla.client.cluster import Cluster
 from ottla.client.failures import MalformedAnswer, check, check_whole
-from ottla.client.fetched import Aborted, visible_records, whole_entries
+from ottla.client.fetched import Aborted, Entry, visible_records, whole_entries
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
 from ottla.client.routing import Leader
@@ -90,18 +90,27 @@ class PartitionReader:
     async def fetch(self) -> Iterator[Record]:
         """One Fetch, and a lazy look at what it brought: nothing, if nothing came while the broker waited."""
         start_offset = self.fetch_offset
-        found = await self._cluster.retried(self._attempt, f"fetch from {self.place}", timeout_ms=self._timeout_ms)
-        self.high_watermark = found.high_watermark
-        self.last_stable_offset = found.last_stable_offset
-        entries = whole_entries(memoryview(found.records or b""), start_offset)
-        if entries:
-            self.fetch_offset = entries[-1].next_offset
+        found, entries = await self._fetch()
         is_filtered = self._isolation == IsolationLevel.READ_COMMITTED
         aborted = [Aborted(one.producer_id, one.first_offset) for one in found.aborted_transactions or ()]
         records = visible_records(
             entries, aborted if is_filtered else [], batch_bytes_max=self._cluster.settings.batch_bytes_max
         )
         return self._wanted(records, start_offset)
+
+    async def fetch_batches(self) -> list[Entry]:
+        """The same as batches, for who wants to know who wrote them: control batches and aborted ones are among them."""
+        _, entries = await self._fetch()
+        return entries
+
+    async def _fetch(self) -> tuple[FetchResponse.PartitionData, list[Entry]]:
+        found = await self._cluster.retried(self._attempt, f"fetch from {self.place}", timeout_ms=self._timeout_ms)
+        self.high_watermark = found.high_watermark
+        self.last_stable_offset = found.last_stable_offset
+        entries = whole_entries(memoryview(found.records or b""), self.fetch_offset)
+        if entries:
+            self.fetch_offset = entries[-1].next_offset
+        return found, entries
 
     def _wanted(self, records: Iterator[Record], start_offset: int) -> Iterator[Record]:
         """A broker sends whole batches: what lies before the start and from the end on goes."""

@@ -11,7 +11,7 @@ from importlib import import_module
 from ottla.commands.asking import Commands
 
 # Each is a module of `ottla.pipelines`, which adds the parser of the pipeline that it is named after.
-NAMES = ("archive", "stats")
+NAMES = ("archive", "mirror", "replay", "stats", "verify")
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:

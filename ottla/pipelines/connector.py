@@ -50,10 +50,10 @@ class Spark:
 
 def connector_jars(*, fetcher: str | None = None) -> list[Path]:
     """The jars to give to Spark as `spark.jars`, fetched if they are not there yet."""
+    spark = installed_spark()
     told = os.environ.get(ENVIRONMENT)
     if told:
-        return jars_named(told)
-    spark = installed_spark()
+        return jars_named(told, spark)
     directory = cache_directory(os.environ, Path.home()) / f"{CONNECTOR}_{spark.scala_version}-{spark.version}"
     if not directory.is_dir():
         fetch_once(spark, directory, FETCHERS[fetcher] if fetcher else first_fetcher())
@@ -82,12 +82,13 @@ def spark_home() -> Path:
     return Path(found.submodule_search_locations[0])
 
 
-def jars_named(told: str) -> list[Path]:
-    """The jars that $OTTLA_SPARK_JARS names: files and directories, separated by colons."""
+def jars_named(told: str, spark: Spark) -> list[Path]:
+    """The jars that $OTTLA_SPARK_JARS names: files, and directories of jars that Spark may lack; colons between."""
     found: list[Path] = []
     for name in filter(None, told.split(os.pathsep)):
         path = Path(name)
-        jars = sorted(path.glob("*.jar")) if path.is_dir() else [path] if path.is_file() else []
+        within = not_brought_by(spark.jars.glob("*.jar"), sorted(path.glob("*.jar")))
+        jars = [path] if path.is_file() else within
         if not jars:
             raise PipelineFailed(f"${ENVIRONMENT} names {name}, which is neither a jar nor a directory with jars")
         found += jars

@@ -6,6 +6,7 @@ used and left as it is; one that is opened here ends, with its Java process, whe
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ottla.pipelines import PipelineFailed
-from ottla.pipelines.connector import connector_jars
+from ottla.pipelines.connector import CONNECTOR, connector_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,30 +39,40 @@ appender.stderr.layout.pattern = spark: %m%n%ex{short}
 LITTER = Path("artifacts")
 
 
-def session_options(
-    jars: Sequence[Path], master: str = LOCAL, *, python: str = sys.executable, scratch: Path | None = None
-) -> dict[str, str]:
-    """What a session is to be configured by: the connector's jars, this Python for its workers, and no more noise.
+def session_options(jars: Sequence[Path], master: str = LOCAL, *, python: str = sys.executable) -> dict[str, str]:
+    """What any session needs for the `kafka` format: the connector's jars, and this Python for its workers.
 
-    A session of this machine alone stays on the loopback and keeps nothing but in the scratch directory.
+    A session of this machine alone stays on the loopback.
     """
     options = {
         "spark.jars": ",".join(map(str, jars)),
         "spark.pyspark.python": python,
         "spark.pyspark.driver.python": python,
+    }
+    if is_local(master):
+        options |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    return options
+
+
+def quiet_options(scratch: Path) -> dict[str, str]:
+    """What a session of ours has besides: it says nothing but errors, and leaves nothing behind."""
+    return {
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "1g",
+        "spark.local.dir": str(scratch / "local"),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={(scratch / LOGGING_FILE).as_uri()}",
     }
-    if is_local(master):
-        options |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, "spark.driver.memory": "1g"}
-    if scratch is not None:
-        options |= {
-            "spark.local.dir": str(scratch / "local"),
-            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={(scratch / LOGGING_FILE).as_uri()}",
-        }
-    return options
+
+
+def with_connector(options: Mapping[str, str]) -> dict[str, str]:
+    """The options with the connector's jars beside the user's own, unless the user has said where it comes from."""
+    own = options.get("spark.jars", "")
+    if CONNECTOR in own or CONNECTOR in options.get("spark.jars.packages", ""):
+        return dict(options)
+    return {**options, "spark.jars": ",".join([*map(str, connector_jars()), *filter(None, [own])])}
 
 
 def is_local(master: str) -> bool:
@@ -83,8 +94,8 @@ def open_session(name: str, master: str = LOCAL, conf: Mapping[str, str] | None 
     with tempfile.TemporaryDirectory(prefix="ottla-spark-") as directory, without_litter(LITTER.absolute()):
         scratch = Path(directory)
         (scratch / LOGGING_FILE).write_text(LOGGING, encoding="utf-8")
-        options = session_options(connector_jars(), master, scratch=scratch) | dict(conf or {})
-        session = started(name, master, options)
+        options = session_options([], master) | quiet_options(scratch) | dict(conf or {})
+        session = started(name, master, with_connector(options))
         try:
             yield session
         finally:
@@ -117,6 +128,9 @@ def started(name: str, master: str, options: Mapping[str, str]) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    # Workers and planners of Python code are started by these, whatever the options of a running session say.
+    os.environ.setdefault("PYSPARK_PYTHON", options.get("spark.pyspark.python", sys.executable))
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in options.items():
         builder = builder.config(key, value)

@@ -94,6 +94,7 @@ class Connection:
         "_last_bytes",
         "_line",
         "_may_be_cold",
+        "_may_have_more",
         "_pass_count",
         "_queue",
         "_reader",
@@ -122,6 +123,8 @@ class Connection:
         self._unsent_bytes = 0
         # Answers of several pieces may hold ranges of files, and these may not be in memory.
         self._may_be_cold = False
+        # Whether to look before waiting: a client that waits for its answer has nothing more to say.
+        self._may_have_more = False
         # No request may be handled now. There may be some in the buffer that have not been.
         self._is_stopped = False
         self._is_behind = False
@@ -177,6 +180,9 @@ class Connection:
             self._pass_count = 0
             await trio.lowlevel.checkpoint()
         window = self._reader.window()
+        if window is None and not self._may_have_more:
+            self._pass_count = 0
+            await self._wait_readable()
         while not (self._is_closed or self._is_finishing):
             if window is not None:
                 count = self._transport.receive_into(window)
@@ -196,6 +202,7 @@ class Connection:
                 self._reader.fill(0)
             return False
         self.active_at = trio.current_time()
+        self._may_have_more = window is not None or count == len(data)
         return count > 0
 
     async def _wait_readable(self) -> None:

@@ -47,15 +47,15 @@ class ControllerDuties:
                 log.warning("the controller cannot do its duty now: %s", error.message)
 
     async def _fence_the_silent(self) -> None:
-
-        def fence(state: ControllerState, now_ms: int) -> Result[int | None]:
-            own = state.sessions.by_id.get(self._config().node_id)
-            if own is not None:
-                state.sessions.contact(self._config().node_id, own.epoch, own.metadata_offset, now_ms)
-            return fence_stale_broker(state, now_ms)
-
-        while (broker_id := await self._channel.call_here(fence)) is not None:
+        while (broker_id := await self._channel.call_here(self.fence_one)) is not None:
             log.warning("broker %d is fenced: nothing was heard of it", broker_id)
+
+    def fence_one(self, state: ControllerState, now_ms: int) -> Result[int | None]:
+        """The one that has been silent longest, if that is too long."""
+        own = state.sessions.by_id.get(self._config().node_id)
+        if own is not None:
+            state.sessions.contact(self._config().node_id, own.epoch, own.metadata_offset, now_ms)
+        return fence_stale_broker(state, now_ms)
 
     async def _balance(self) -> None:
         """Hand leadership back to preferred replicas, from time to time."""

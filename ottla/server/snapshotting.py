@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import trio
 
@@ -32,6 +33,15 @@ def latest_image(store: MetadataStore) -> MetadataImage:
     if loaded is None or loaded[0].end_offset == 0:
         return EMPTY  # a node is formatted with a snapshot of nothing
     return image_of(*loaded)
+
+
+class Plan(NamedTuple):
+    """A snapshot to be written."""
+
+    id: SnapshotId
+    image: MetadataImage
+    voters: VoterSet | None
+    now_ms: int
 
 
 class Snapshots:
@@ -72,35 +82,46 @@ class Snapshots:
 
     async def take(self) -> None:
         """Write what is committed now, unless that has been done, and drop what is old."""
+        plan = self.plan()
+        if plan is not None:
+            await trio.to_thread.run_sync(self.write, plan)
+            self.written(plan)
+
+    def plan(self) -> Plan | None:
+        """What there is to write, if anything: nothing of it changes any more."""
         image = self._quorum.image
         self._applied_bytes = self._quorum.applied_bytes
         snapshot_id = SnapshotId(image.offset + 1, image.epoch)
         latest = self._store.latest_snapshot()
         if snapshot_id.end_offset <= (0 if latest is None else latest.offset):
-            return
+            return None
         raft = self._quorum.raft
         is_reconfigurable = raft.kraft_version_at(snapshot_id.end_offset) >= KRAFT_VERSION_RECONFIGURABLE
         voters = raft.voters_at(snapshot_id.end_offset) if is_reconfigurable else None
-        await trio.to_thread.run_sync(self._write, snapshot_id, image, voters, self._now_ms())
-        if snapshot_id.end_offset < self._store.start_offset:
-            self._store.discard_snapshot(snapshot_id)  # a leader's own came meanwhile, and is later
+        return Plan(snapshot_id, image, voters, self._now_ms())
+
+    def write(self, plan: Plan) -> None:
+        """In a worker thread: nothing is touched but what cannot change, and a new file."""
+        image = plan.image
+        batches = snapshot_batches(
+            snapshot_records(image),
+            timestamp=plan.now_ms,
+            last_contained_log_timestamp=image.timestamp_ms,
+            leader_epoch=plan.id.epoch,
+            voters=None if plan.voters is None else plan.voters.to_record(),
+            metadata_version=image.metadata_version,
+        )
+        self._store.write_snapshot(plan.id, b"".join(batches))
+
+    def written(self, plan: Plan) -> None:
+        """The file is there: it counts, unless a leader's own came meanwhile that is later."""
+        if plan.id.end_offset < self._store.start_offset:
+            self._store.discard_snapshot(plan.id)
             return
-        self._store.snapshot_written(snapshot_id)
+        self._store.snapshot_written(plan.id)
         self._store.drop_old(
             self._now_ms(),
             bytes_max=self._config.metadata_max_retention_bytes,
             age_ms_max=self._config.metadata_max_retention_ms,
         )
-        log.info("a snapshot of the metadata up to offset %d is written", snapshot_id.end_offset)
-
-    def _write(self, snapshot_id: SnapshotId, image: MetadataImage, voters: VoterSet | None, now_ms: int) -> None:
-        """In a worker thread: nothing is touched but what cannot change, and a new file."""
-        batches = snapshot_batches(
-            snapshot_records(image),
-            timestamp=now_ms,
-            last_contained_log_timestamp=image.timestamp_ms,
-            leader_epoch=snapshot_id.epoch,
-            voters=None if voters is None else voters.to_record(),
-            metadata_version=image.metadata_version,
-        )
-        self._store.write_snapshot(snapshot_id, b"".join(batches))
+        log.info("a snapshot of the metadata up to offset %d is written", plan.id.end_offset)

@@ -172,7 +172,7 @@ class Log:
             self.refuse()
         batch = single_batch(memoryview(records), self.config.max_message_bytes)
         if origin is CLIENT:
-            check_client_batch(batch, self.config, now_ms)
+            batch = check_client_batch(batch, self.config, now_ms)
         elif batch.is_control:
             self._write_early()  # if there is no space for what its index must say, that concerns nobody else
         if self.config.compression_type != PRODUCER:

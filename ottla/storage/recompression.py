@@ -25,14 +25,21 @@ HELD_RATIO_MAX = 16
 
 def as_topic_wants(batch: RecordBatch, config: LogConfig) -> RecordBatch:
     """The batch as it is to be stored. MESSAGE_TOO_LARGE if max.message.bytes does not allow that."""
-    codec = CODEC_OF_TYPE[config.compression_type]
-    if batch.codec == codec or batch.is_control:
+    if not changes_codec(batch, config):
         return batch
-    stored = recompress(batch, codec, level=_level(codec, config), bytes_max=_held_bytes_max(codec, config))
+    codec = CODEC_OF_TYPE[config.compression_type]
+    stored = recompress(batch, codec, level=_level(codec, config), bytes_max=held_bytes_max(config))
     if stored.end > config.max_message_bytes:
         reason = f"a batch of {stored.end} bytes as {config.compression_type}"
         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"{reason}, max.message.bytes is {config.max_message_bytes}")
     return stored
+
+
+def changes_codec(batch: RecordBatch, config: LogConfig) -> bool:
+    """Whether the topic wants another codec than the batch has."""
+    if config.compression_type == PRODUCER or batch.is_control:
+        return False
+    return batch.codec != CODEC_OF_TYPE[config.compression_type]
 
 
 def _level(codec: Codec, config: LogConfig) -> int | None:
@@ -44,7 +51,8 @@ def _level(codec: Codec, config: LogConfig) -> int | None:
     return levels.get(codec)
 
 
-def _held_bytes_max(codec: Codec, config: LogConfig) -> int:
-    if codec == Codec.NONE:
+def held_bytes_max(config: LogConfig) -> int:
+    """How many bytes of records may be in memory while a batch gets another codec."""
+    if CODEC_OF_TYPE[config.compression_type] == Codec.NONE:
         return config.max_message_bytes
     return max(HELD_BYTES_MIN, HELD_RATIO_MAX * config.max_message_bytes)

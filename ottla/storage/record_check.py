@@ -1,16 +1,17 @@
 """What a leader makes sure of before it takes a batch from a client, as Kafka's LogValidator does.
 
 The header is checked by itself; the records by a hop over their boundaries. Only a topic that is compacted, one that
-bounds how old records may be, or a header whose timestamps look wrong, makes us look at single records. Within the
-bounds it is the header's timestamps that are believed: a client that lies about them can only hurt the lookups by time
-in its own topic.
+bounds how old records may be, or a header whose timestamps look wrong, makes us look at single records
+(`each_record`). Within the bounds it is the header's timestamps that are believed: a client that lies about them can
+only hurt the lookups by time in its own topic.
 """
 
 from __future__ import annotations
 
+from ottla.storage.each_record import check_each_record
 from ottla.storage.log_config import LONG_MAX, LogConfig
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.records import NO_TIMESTAMP, Codec, RecordBatch, check_boundaries, iter_records, read_batch
+from ottla.wire.records import Codec, RecordBatch, check_boundaries, read_batch
 from ottla.wire.records.batch import BATCH_LENGTH_MIN, LOG_APPEND_TIME_FLAG, MAGIC, MAGIC_POSITION
 
 # Decompressed, a batch may be larger than max.message.bytes, but not without end.
@@ -24,14 +25,6 @@ LZ4_FLAGS_POSITION, LZ4_FLAGS_MASK, LZ4_FLAGS_READABLE = 4, 0b1110_0011, 0b0110_
 
 class NotOneBatch(KafkaError):
     """There is no batch in it that could be looked at, or more than one."""
-
-
-class RecordsRejected(KafkaError):
-    """Single records are at fault: (index in the batch, why) for each, which Produce v8 and later reports (KIP-467)."""
-
-    def __init__(self, code: ErrorCode, message: str, errors: list[tuple[int, str]]) -> None:
-        super().__init__(code, message)
-        self.errors = errors
 
 
 def single_batch(records: memoryview, bytes_max: int) -> RecordBatch:
@@ -60,8 +53,8 @@ def _unreadable(records: memoryview, error: KafkaError) -> KafkaError:
     return error
 
 
-def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> None:
-    """Raise the error that a client is to get, if it is to get one."""
+def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> RecordBatch:
+    """The batch as it is to be stored: the same, but for a header that says what is not so of the records' times."""
     if batch.base_offset != 0:
         raise _invalid(f"the base offset is {batch.base_offset}, a client's batch begins at 0")
     if batch.count <= 0 or batch.last_offset_delta + 1 != batch.count:
@@ -71,54 +64,40 @@ def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> No
     if batch.has_producer_id and batch.base_sequence < 0:
         raise _invalid(f"producer {batch.producer_id} sent sequence number {batch.base_sequence}")
     if batch.codec not in CODECS:
-        raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression codec {batch.codec}")
+        raise _cannot_decompress(f"there is no compression codec {batch.codec}")
     if batch.codec == Codec.LZ4:
         _check_lz4_flags(batch)
-    check_boundaries(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
-    if config.compact:
-        _check_keys(batch)
-    _check_timestamps(batch, config, now_ms)
+    try:
+        check_boundaries(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
+    except KafkaError as error:
+        if error.code is not ErrorCode.CORRUPT_MESSAGE:
+            raise
+        raise _cannot_decompress(error.message) from error
+    if config.compact or not _says_what_it_should(batch, config, now_ms):
+        return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
+    return batch
 
 
 def _check_lz4_flags(batch: RecordBatch) -> None:
     flags = batch.records_data[LZ4_FLAGS_POSITION : LZ4_FLAGS_POSITION + 1]
     if flags and flags[0] & LZ4_FLAGS_MASK != LZ4_FLAGS_READABLE:
-        raise _invalid(f"lz4 flags {flags[0]:#04x}: Java's clients read frames of independent blocks only")
+        raise _cannot_decompress(f"lz4 flags {flags[0]:#04x}: Java's clients read frames of independent blocks only")
 
 
-def _check_keys(batch: RecordBatch) -> None:
-    errors = [
-        (index, "a compacted topic takes no record without a key")
-        for index, record in enumerate(iter_records(batch, bytes_max=DECOMPRESSED_BYTES_MAX))
-        if record.key is None
-    ]
-    if errors:
-        reason = f"{len(errors)} records for a compacted topic have no key"
-        raise RecordsRejected(ErrorCode.INVALID_RECORD, reason, errors)
-
-
-def _check_timestamps(batch: RecordBatch, config: LogConfig, now_ms: int) -> None:
+def _says_what_it_should(batch: RecordBatch, config: LogConfig, now_ms: int) -> bool:
+    """Whether the header's times can be believed without a look at the records."""
     if batch.attributes & LOG_APPEND_TIME_FLAG:
-        every = [(index, "a producer may not set LogAppendTime") for index in range(batch.count)]
-        raise RecordsRejected(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime", every)
+        return False
     if config.log_append_time:
-        return
+        return True
     latest = now_ms + config.message_timestamp_after_max_ms
-    if batch.max_timestamp > latest or config.message_timestamp_before_max_ms < LONG_MAX:
-        _check_each_timestamp(batch, now_ms - config.message_timestamp_before_max_ms, latest)
+    is_bounded = config.message_timestamp_before_max_ms < LONG_MAX
+    return batch.base_timestamp <= batch.max_timestamp <= latest and not is_bounded
 
 
-def _check_each_timestamp(batch: RecordBatch, earliest: int, latest: int) -> None:
-    errors = [
-        (index, f"timestamp {record.timestamp} is outside [{earliest}, {latest}]")
-        for index, record in enumerate(iter_records(batch, bytes_max=DECOMPRESSED_BYTES_MAX))
-        if record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest
-    ]
-    if errors:
-        raise RecordsRejected(ErrorCode.INVALID_TIMESTAMP, f"{len(errors)} timestamps are out of range", errors)
-    if batch.max_timestamp > latest:
-        # Retention and rolling go by it: a segment that claims to be from the future would never be deleted.
-        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"no record has the largest timestamp {batch.max_timestamp}")
+def _cannot_decompress(why: str) -> KafkaError:
+    """As in Kafka, and better than CORRUPT_MESSAGE: after that a producer sends the same again and again."""
+    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, why)
 
 
 def _invalid(why: str) -> KafkaError:

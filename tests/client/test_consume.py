@@ -177,3 +177,11 @@ async def test_a_fetch_that_waits_keeps_nobody_else_waiting() -> None:
         assert trio.current_time() == before
         assert broker.connections == 2
         nursery.cancel_scope.cancel()
+
+
+@in_trio
+async def test_batches_are_shown_with_who_wrote_them() -> None:
+    async with reading(serve, offset=4) as (reader, _):
+        (found,) = await reader.fetch_batches()
+        assert (found.base_offset, found.next_offset, reader.fetch_offset) == (4, 6, 6)
+        assert reader.high_watermark == END

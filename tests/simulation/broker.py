@@ -14,6 +14,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from ottla.cluster.features import VersionRange
 from ottla.cluster.image import EMPTY, NO_LEADER, MetadataImage
 from ottla.cluster.log_divergence import NO_EPOCH, divergence
 from ottla.server.in_sync_keeping import InSyncKeeping
@@ -27,9 +28,14 @@ from ottla.storage.log_config import LONG_MAX, LogConfig
 from ottla.storage.log_directories import LogDirectories
 from ottla.storage.log_reading import read
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.messages.controller import BrokerHeartbeatRequest
+from ottla.wire.messages.controller import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
-from tests.cluster.controller.small_cluster import CLUSTER_ID, directory, incarnation
+from ottla.wire.schema import Request
+from tests.cluster.controller.small_cluster import CLUSTER_ID, SUPPORTED, directory, incarnation
 from tests.simulation.controller import TOPIC
 from tests.storage.fake_disk import FakeDisk
 
@@ -95,6 +101,11 @@ class SimulatedBroker:
             replica_fetch_min_bytes=1,
         )
 
+    def __repr__(self) -> str:
+        log = self.log
+        state = "" if log is None else f"{log.high_watermark}/{log.end_offset} {log.epochs.entries}"
+        return f"{self.id}: up={self.is_up} serving={self.is_serving} leads={self.partition} {state}"
+
     # What its parts ask of a broker
 
     def now_ms(self) -> int:
@@ -109,13 +120,23 @@ class SimulatedBroker:
     # A life
 
     def start(self) -> None:
+        self._begin()
+        self.log: Log | None = None
+        self.directories.load(lambda topic: self._log_config, self.now_ms())
+        self.log = self.directories.logs.get(KEY)
+        self._poll()
+        self._register()
+        self._look_for_laggards()
+
+    def _begin(self) -> None:
+        """A new life: nothing is known, and the directories are claimed."""
         self.number += 1
         self.is_up = True
         self.is_serving = False
+        self.is_leaving = False
         self.epoch = -1
         self.image = EMPTY
         self.partition: Partition | None = None
-        self.log: Log | None = None
         self.following: FollowingReplica | None = None
         self._fetch_count = 0
         self._sending: list[Any] = []
@@ -124,15 +145,15 @@ class SimulatedBroker:
         self.directories = LogDirectories.open(
             self.disk, ["/data"], Identity(CLUSTER_ID, self.id), new_directory_id=lambda: directory(self.id)
         )
-        self.directories.load(lambda topic: self._log_config, self.now_ms())
-        self.log = self.directories.logs.get(KEY)
-        self._poll()
-        self._register()
-        self._look_for_laggards()
 
     @property
     def _log_config(self) -> LogConfig:
         return LogConfig(segment_bytes=self._around.timing.segment_bytes, retention_ms=-1, segment_ms=LONG_MAX)
+
+    @property
+    def end_offset(self) -> int:
+        """Up to where it has records, by all that can be known."""
+        return 0 if self.log is None else self.log.end_offset
 
     @property
     def has_unsynced_records(self) -> bool:
@@ -158,21 +179,21 @@ class SimulatedBroker:
 
     # The cluster
 
+    def _ask(self, request: Request, done: Done) -> None:
+        """Ask the controller; there may be no answer."""
+        self._around.ask_controller(self, lambda controller: controller.answer(request), done)
+
     def _register(self) -> None:
         if self.epoch >= 0:
             return
         last = self.directories.last_broker_epoch
-        incarnation_id, previous = incarnation(self.id, self.number), -1 if last is None else last
-        self._around.ask_controller(
-            self,
-            lambda controller: controller.register(controller.registration(self.id, incarnation_id, previous)),
-            self._registered,
-        )
+        request = registration(self.id, self.number, previous_epoch=-1 if last is None else last)
+        self._ask(request, self._registered)
         self._around.later(self, 2 * RETRY_MS, self._register)
 
-    def _registered(self, epoch: int) -> None:
+    def _registered(self, response: BrokerRegistrationResponse) -> None:
         if self.epoch < 0:
-            self.epoch = epoch
+            self.epoch = response.broker_epoch
             self._beat()
 
     def _beat(self) -> None:
@@ -181,9 +202,9 @@ class SimulatedBroker:
             broker_epoch=self.epoch,
             current_metadata_offset=self.image.offset,
             want_fence=False,
-            want_shut_down=False,
+            want_shut_down=self.is_leaving,
         )
-        self._around.ask_controller(self, lambda controller: controller.heartbeat(request), self._beaten)
+        self._ask(request, self._beaten)
         self._around.later(self, HEARTBEAT_MS, self._beat)
 
     def _beaten(self, response: Any) -> None:
@@ -374,7 +395,7 @@ class SimulatedBroker:
             if self._sending is proposed:
                 self._sent(self.keeping._take(proposed, response))
 
-        self._around.ask_controller(self, lambda controller: controller.alter_partition(request), take)
+        self._ask(request, take)
         self._around.later(self, ALTER_ATTEMPT_MS, lambda: self._attempt(proposed, request))
 
     def _sent(self, undecided: list[Any]) -> None:
@@ -388,6 +409,24 @@ class SimulatedBroker:
     def _propose_again(self, undecided: list[Any]) -> None:
         self.keeping._propose_again(undecided)
         self.send_proposals()
+
+
+def registration(id: int, number: int, *, previous_epoch: int) -> BrokerRegistrationRequest:
+    """As a broker's life of this number sends it; `previous_epoch` is that of a clean stop, or -1."""
+    ranges = {**SUPPORTED, "kraft.version": VersionRange(0, 1)}
+    return BrokerRegistrationRequest(
+        broker_id=id,
+        cluster_id=CLUSTER_ID,
+        incarnation_id=incarnation(id, number),
+        listeners=[BrokerRegistrationRequest.Listener(name="PLAINTEXT", host="node", port=id, security_protocol=0)],
+        features=[
+            BrokerRegistrationRequest.Feature(name=name, min_supported_version=low, max_supported_version=high)
+            for name, (low, high) in ranges.items()
+        ],
+        rack=None,
+        log_dirs=[directory(id)],
+        previous_broker_epoch=previous_epoch,
+    )
 
 
 def answer_with(*, error_code: int = 0, high_watermark: int = -1, log_start_offset: int = -1) -> Answer:

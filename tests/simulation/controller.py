@@ -12,41 +12,27 @@ from typing import Any
 
 from ottla.cluster.controller import ControllerState
 from ottla.cluster.controller.elections import balance_leaders
-from ottla.cluster.controller.heartbeats import fence_stale_broker, heartbeat
-from ottla.cluster.controller.in_sync import alter_partition
-from ottla.cluster.controller.registrations import register_broker
+from ottla.cluster.controller.heartbeats import fence_stale_broker
 from ottla.cluster.image import MetadataImage, Partition
+from ottla.server.controller_calls import Asked, answer
 from ottla.wire.errors import KafkaError
-from ottla.wire.messages.controller import AlterPartitionRequest, BrokerHeartbeatRequest, BrokerRegistrationRequest
+from ottla.wire.messages.controller import BrokerRegistrationRequest
+from ottla.wire.schema import Request
 from tests.cluster.controller.small_cluster import SmallCluster
 
 TOPIC = "t"
-REGISTRATION_VERSION = 4
-ALTER_PARTITION_VERSION = 3
 
 
-class SimulatedController:
-    """`images` holds them all, oldest first."""
+class WhoMayLead:
+    """`in_doubt` has those who ended without a clean stop and have not registered since: what they have may be less
+    than was counted on."""
 
-    def __init__(self, session_ms: int, now_ms: Callable[[], int], counts: Counter[str]) -> None:
-        self._cluster = SmallCluster(0, broker_session_timeout_ms=session_ms)
-        self._now_ms = now_ms
-        self._counts = counts
-        self.images: list[MetadataImage] = [self.state.image]
-        # Who ended without a clean stop and has not registered since: what it has may be less than was counted on.
+    def __init__(self) -> None:
         self.in_doubt: set[int] = set()
 
     @property
-    def state(self) -> ControllerState:
-        return self._cluster.state
-
-    @property
-    def image(self) -> MetadataImage:
-        return self.state.image
-
-    @property
     def partition(self) -> Partition:
-        return self.image.topics.by_name[TOPIC].partitions[0]
+        raise NotImplementedError
 
     @property
     def eligible(self) -> set[int]:
@@ -60,42 +46,40 @@ class SimulatedController:
             return False
         return bool(self.eligible - {broker_id}) or broker_id not in {*self.eligible, *self.partition.last_known_elr}
 
+
+class SimulatedController(WhoMayLead):
+    """`images` holds them all, oldest first."""
+
+    def __init__(self, session_ms: int, now_ms: Callable[[], int], counts: Counter[str]) -> None:
+        super().__init__()
+        self._cluster = SmallCluster(0, broker_session_timeout_ms=session_ms)
+        self._now_ms = now_ms
+        self._counts = counts
+        self.images: list[MetadataImage] = [self.state.image]
+
+    @property
+    def state(self) -> ControllerState:
+        return self._cluster.state
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.state.image
+
+    @property
+    def partition(self) -> Partition:
+        return self.image.topics.by_name[TOPIC].partitions[0]
+
     def create_topic(self, replicas: list[int]) -> None:
         self._changes(lambda: self._cluster.create(TOPIC, replicas, min_insync_replicas="2"))
 
     # What brokers ask
 
-    def register(self, request: BrokerRegistrationRequest) -> int | None:
-        cluster = self._cluster
-
-        def call() -> int:
-            result = register_broker(
-                self.state,
-                request,
-                REGISTRATION_VERSION,
-                next_offset=cluster.next_offset,
-                now_ms=self._now_ms(),
-            )
-            return cluster.do(result).broker_epoch
-
-        epoch: int | None = self._changes(call)
-        if epoch is not None:
+    def answer(self, request: Request) -> Any:
+        asked = Asked(request, type(request).versions.high, self._cluster.next_offset, self._now_ms())
+        response = self._changes(lambda: self._cluster.do(answer(self.state, asked)))
+        if response is not None and isinstance(request, BrokerRegistrationRequest):
             self.in_doubt.discard(request.broker_id)
-        return epoch
-
-    def registration(self, broker_id: int, incarnation_id: bytes, previous_epoch: int) -> BrokerRegistrationRequest:
-        return self._cluster.registration(
-            broker_id, incarnation_id=incarnation_id, previous_broker_epoch=previous_epoch
-        )
-
-    def heartbeat(self, request: BrokerHeartbeatRequest) -> Any:
-        self.state.sessions.contact(
-            request.broker_id, request.broker_epoch, request.current_metadata_offset, self._now_ms()
-        )
-        return self._changes(lambda: self._cluster.do(heartbeat(self.state, request)))
-
-    def alter_partition(self, request: AlterPartitionRequest) -> Any:
-        return self._changes(lambda: self._cluster.do(alter_partition(self.state, request, ALTER_PARTITION_VERSION)))
+        return response
 
     def images_after(self, offset: int) -> list[MetadataImage]:
         return [image for image in self.images if image.offset > offset]

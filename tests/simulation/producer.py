@@ -6,7 +6,7 @@ number is in the log exactly once, and in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, Protocol
 
@@ -24,7 +24,7 @@ BATCH_RECORDS_MAX = 3
 class Around(Protocol):
     dice: Random
     network: Network
-    brokers: dict[int, SimulatedBroker]
+    brokers: Mapping[int, SimulatedBroker]
 
     def produce(self, place: int, target: int, records: bytes, done: Callable[[Any], None]) -> None: ...
 

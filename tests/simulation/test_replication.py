@@ -27,7 +27,7 @@ from tests.cluster.controller.small_cluster import NODE_ID as CONTROLLER
 from tests.simulation import broker
 from tests.simulation.broker import Timing
 from tests.simulation.network import Weather
-from tests.simulation.world import Faults, World
+from tests.simulation.world import Faults, OneController, World
 
 DURATION_MS = 6_000
 
@@ -53,9 +53,9 @@ def troubled(seed: int, **worse: int) -> World:
     )
     for fault, chance in worse.items():
         setattr(faults, fault, chance)
-    world = None
+    world: World | None = None
     try:
-        world = World(seed, timing)
+        world = OneController(seed, timing)
         world.trouble(DURATION_MS, faults)
         world.check_liveness()
     except Exception as error:
@@ -111,7 +111,7 @@ def test_the_same_seed_is_the_same_run() -> None:
 
 def test_whom_the_controller_may_have_taken_into_the_isr_counts_until_it_says_otherwise() -> None:
     """Its answer is lost, and then the one who has joined is cut off: the leader must not go on without it."""
-    world = World(1, Timing(session_ms=600, lag_ms=200, segment_bytes=2000, fetch_bytes_max=10_000))
+    world = OneController(1, Timing(session_ms=600, lag_ms=200, segment_bytes=2000, fetch_bytes_max=10_000))
     world.run(300)
     leader, third = world.brokers[1], world.brokers[3]
     third.stop_cleanly()

@@ -8,15 +8,16 @@ agree on all before. When the faults are over, everybody catches up and writing 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from ottla.storage.log import Log
 from ottla.wire.records import iter_batches, records_of
 from tests.cluster.controller.small_cluster import NODE_ID as CONTROLLER
 from tests.simulation.broker import SimulatedBroker, Timing
-from tests.simulation.controller import SimulatedController
+from tests.simulation.controller import SimulatedController, WhoMayLead
 from tests.simulation.network import Network, Weather
 from tests.simulation.producer import SimulatedProducer
 from tests.storage.batches import content
@@ -42,21 +43,20 @@ class Faults:
 
 
 class World:
+    controller: WhoMayLead
+    brokers: Mapping[int, SimulatedBroker]
+    producers: list[SimulatedProducer]
+
     def __init__(self, seed: int, timing: Timing) -> None:
         self.dice = Random(seed)
         self.counts: Counter[str] = Counter()
         self.timing = timing
         self.network = Network(self.dice)
-        self.controller = SimulatedController(timing.session_ms, self.now_ms, self.counts)
         # What readers have been shown: the value at each offset, for ever.
         self.committed: list[bytes] = []
         self._shown: dict[tuple[int, int, int], int] = {}
-        self.brokers = {id: SimulatedBroker(id, self, self.dice) for id in BROKERS}
-        for broker in self.brokers.values():
-            broker.start()
-        self._fence()
-        self.run_until(lambda: all(broker.is_serving for broker in self.brokers.values()))
-        self.controller.create_topic(list(BROKERS))
+
+    def _produce(self) -> None:
         self.producers = [SimulatedProducer(place, self) for place in PRODUCERS]
         for producer in self.producers:
             producer.send()
@@ -69,18 +69,6 @@ class World:
     def later(self, broker: SimulatedBroker, delay_ms: int, action: Callable[[], None]) -> None:
         number = broker.number
         self.network.later(delay_ms, lambda: self._at(broker, number, action))
-
-    def ask_controller(
-        self, broker: SimulatedBroker, ask: Callable[[SimulatedController], Any], done: Callable[[Any], None]
-    ) -> None:
-        number = broker.number
-
-        def arrive() -> None:
-            if broker.number == number and broker.is_up:  # its connection ends with it
-                self._reply(CONTROLLER, broker, number, ask(self.controller), done)
-                self._check_eligible()
-
-        self.network.send(broker.id, CONTROLLER, arrive)
 
     def ask_broker(
         self,
@@ -119,6 +107,9 @@ class World:
             self.network.later(broker.paused_until_ms - self.now_ms(), lambda: self._at(broker, number, action))
             return
         action()
+        self._happened(broker)
+
+    def _happened(self, broker: SimulatedBroker) -> None:
         self._check_shown(broker)
 
     def truncated(self, broker: SimulatedBroker) -> None:
@@ -140,10 +131,6 @@ class World:
             assert self.now_ms() < end_ms, f"not reached: {self.describe()}"
             self.run(step_ms)
 
-    def _fence(self) -> None:
-        self.controller.fence_the_silent()
-        self.network.later(FENCING_MS, self._fence)
-
     # Faults
 
     def trouble(self, duration_ms: int, faults: Faults) -> None:
@@ -151,14 +138,21 @@ class World:
         self.network.weather = faults.weather
         while self.now_ms() < end_ms:
             self.run(self.dice.randrange(5, 35))
-            for broker in self.brokers.values():
+            for broker in self._everybody():
                 if broker.is_up:
                     self._trouble(broker, faults)
             if self._happens(faults.partition):
                 self._cut_somewhere()
             if self._happens(faults.balance):
-                self.controller.balance()
+                self._balance()
         self.check_logs()
+
+    def _everybody(self) -> Iterable[SimulatedBroker]:
+        return self.brokers.values()
+
+    def _balance(self) -> None:
+        """Give leadership back to preferred leaders."""
+        raise NotImplementedError
 
     def _happens(self, chance: int) -> bool:
         return self.dice.randrange(1000) < chance
@@ -188,18 +182,24 @@ class World:
 
     def _start_later(self, broker: SimulatedBroker, end_offset: int = 0) -> None:
         def start() -> None:
-            broker.start()
+            self._start(broker)
             self.counts["restarts with less"] += broker.log is not None and broker.log.end_offset < end_offset
 
         broker.paused_until_ms = 0
         self.network.later(self.dice.randrange(2 * self.timing.session_ms), start)
 
+    def _start(self, broker: SimulatedBroker) -> None:
+        broker.start()
+
     def _cut_somewhere(self) -> None:
         self.counts["partitions"] += 1
-        places = [*BROKERS, CONTROLLER]
+        places = self._places()
         self.dice.shuffle(places)
         border = self.dice.randrange(len(places) + 1)
         self.network.cut(places[:border], places[border:], is_one_way=self.dice.randrange(3) == 0)
+
+    def _places(self) -> list[int]:
+        raise NotImplementedError
 
     # What must hold
 
@@ -227,8 +227,7 @@ class World:
         if not self.committed:
             return
         for id in self.controller.eligible:
-            log = self.brokers[id].log
-            end_offset = 0 if log is None else log.end_offset
+            end_offset = self.brokers[id].end_offset
             end = len(self.committed)
             assert end_offset >= end, f"broker {id} may lead and has {end_offset} of {end} committed records"
 
@@ -264,17 +263,22 @@ class World:
         self._check_exactly_once()
 
     def _is_settled(self) -> bool:
-        if not all(broker.is_up and broker.log for broker in self.brokers.values()):
+        if not all(broker.is_up for broker in self._everybody()):
             return False
         if not all(producer.is_idle for producer in self.producers):
             return False
-        logs = [broker.log for broker in self.brokers.values() if broker.log is not None]
+        logs = self._logs()
         is_even = len({(log.end_offset, log.high_watermark) for log in logs}) == 1
-        return is_even and set(self.controller.partition.isr) == set(BROKERS)
+        replicas = set(self.controller.partition.replicas)
+        return is_even and len(logs) == len(replicas) and set(self.controller.partition.isr) == replicas
+
+    def _logs(self) -> list[Log]:
+        logs = [self.brokers[id].log for id in self.controller.partition.replicas]
+        return [log for log in logs if log is not None]
 
     def _check_exactly_once(self) -> None:
-        contents = [values_of(content(broker.log)) for broker in self.brokers.values() if broker.log is not None]
-        assert contents == [self.committed] * len(BROKERS), "the replicas are not equal to what was committed"
+        for log in self._logs():
+            assert values_of(content(log)) == self.committed, "a replica is not equal to what was committed"
         for producer in self.producers:
             mine = [value for value in self.committed if value.startswith(producer.prefix)]
             wanted = [producer.value(number) for number in range(producer.next_number)]
@@ -283,11 +287,46 @@ class World:
     def describe(self) -> str:
         known = self.controller.partition
         lines = [f"leader {known.leader} of epoch {known.leader_epoch}, ISR {known.isr}, ELR {known.elr}"]
+        return "\n".join([*lines, *map(repr, self._everybody())])
+
+
+class OneController(World):
+    """Three brokers, and a controller that does not fail."""
+
+    controller: SimulatedController
+
+    def __init__(self, seed: int, timing: Timing) -> None:
+        super().__init__(seed, timing)
+        self.controller = SimulatedController(timing.session_ms, self.now_ms, self.counts)
+        self.brokers = {id: SimulatedBroker(id, self, self.dice) for id in BROKERS}
         for broker in self.brokers.values():
-            log = broker.log
-            state = "" if log is None else f"{log.high_watermark}/{log.end_offset} {log.epochs.entries}"
-            lines.append(f"{broker.id}: up={broker.is_up} serving={broker.is_serving} leads={broker.partition} {state}")
-        return "\n".join(lines)
+            broker.start()
+        self._fence()
+        self.run_until(lambda: all(broker.is_serving for broker in self.brokers.values()))
+        self.controller.create_topic(list(BROKERS))
+        self._produce()
+
+    def ask_controller(
+        self, broker: SimulatedBroker, ask: Callable[[SimulatedController], Any], done: Callable[[Any], None]
+    ) -> None:
+        number = broker.number
+
+        def arrive() -> None:
+            if broker.number == number and broker.is_up:  # its connection ends with it
+                self._reply(CONTROLLER, broker, number, ask(self.controller), done)
+                self._check_eligible()
+
+        self.network.send(broker.id, CONTROLLER, arrive)
+
+    def _fence(self) -> None:
+        self.controller.fence_the_silent()
+        self.network.later(FENCING_MS, self._fence)
+
+    def _balance(self) -> None:
+        self.controller.balance()
+
+    def _places(self) -> list[int]:
+        return [*BROKERS, CONTROLLER]
 
 
 def values_of(data: bytes) -> list[bytes]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from ottla.storage.each_record import RecordsRejected
 from ottla.storage.log import BOUNDARIES_MAX, Appended, Log
 from ottla.storage.log_config import INT_MAX
 from ottla.storage.log_reading import aborted_transactions, read
 from ottla.storage.log_trimming import truncate_to
 from ottla.storage.producer_state import AppendOrigin
-from ottla.storage.record_check import RecordsRejected
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import Codec, RecordBatch, iter_records, scan
 from tests.storage.batches import (
@@ -111,7 +111,7 @@ def test_the_buffer_may_be_of_any_kind() -> None:
         (batch(base_offset=1), ErrorCode.INVALID_RECORD),
         (changed(batch(2), 57, ">i", 1), ErrorCode.INVALID_RECORD),
         (marker(), ErrorCode.INVALID_RECORD),
-        (changed(batch(), 21, ">h", 5), ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        (changed(batch(), 21, ">h", 5), ErrorCode.UNKNOWN_SERVER_ERROR),
         (batch()[:-1] + b"!", ErrorCode.CORRUPT_MESSAGE),
         (sized(501), ErrorCode.MESSAGE_TOO_LARGE),
         (batch(timestamp=NOW_MS * 2), ErrorCode.INVALID_TIMESTAMP),

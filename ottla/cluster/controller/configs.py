@@ -140,6 +140,8 @@ def _incremental_changes(
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"no value for {key} of {resource.resource_name}")
         elif config.config_operation == Operation.SET:
             changes[key] = config.value
+        elif config.config_operation not in (Operation.APPEND, Operation.SUBTRACT):
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no config operation {config.config_operation}")
         else:
             rules = state.settings.config_rules
             if not rules.is_list(resource.resource_type, key):
@@ -154,9 +156,7 @@ def _with_list_changed(current: str, operation: int, value: str) -> str:
     given = value.split(",")
     if operation == Operation.APPEND:
         return ",".join([*items, *[item for item in dict.fromkeys(given) if item not in items]])
-    if operation == Operation.SUBTRACT:
-        return ",".join(item for item in items if item not in given)
-    raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no config operation {operation}")
+    return ",".join(item for item in items if item not in given)
 
 
 def _replacing_changes(state: ControllerState, resource: AlterConfigsRequest.AlterConfigsResource) -> Changes:

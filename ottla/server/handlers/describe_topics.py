@@ -2,7 +2,7 @@
 
 Topics come in the order of their names, each once. A page holds at most as many partitions as client and configuration
 (`max.request.partition.size.limit`) allow; the cursor says where the next one begins. Without names all topics are
-meant. Eligible leader replicas are empty, never null: Java's admin client does not survive null.
+meant; an empty one fails the request, as in Kafka. Eligible leader replicas are empty, never null: Java's admin client does not survive null.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ def describe_topic_partitions(
     known = view.image.topics.by_name
     first_name, first_index = _start(request)
     asked = {topic.name for topic in request.topics} or known.keys()
+    if "" in asked:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic without a name")
     left = max(1, min(request.response_partition_limit, context.broker.config.max_request_partition_size_limit))
     page: list[TopicData] = []
     for name in sorted(name for name in asked if name >= first_name):

@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 FIRST_VERSION_WITH_ZSTD = 10
 FIRST_VERSION_WITH_IDS = 13
 READ_COMMITTED = 1
+ISOLATION_LEVELS = (0, READ_COMMITTED)
 FIRST_VERSION_WITH_LEADER = 16
 NO_OFFSET = -1
 NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -150,6 +151,8 @@ class Reading:
                 ]
         except (LogFileDamaged, IndexDamaged) as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+        if asked.partition_max_bytes < 0 and offset < end_offset:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"at most {asked.partition_max_bytes} bytes")
         # Where there is more than whole batches fill, it is the limit that counts, or it would never be reached.
         self.readable_bytes += part.size_bytes if part.next_offset >= end_offset else max(part.size_bytes, asked_bytes)
         return PartitionData(
@@ -286,14 +289,14 @@ def replica_id(request: FetchRequest) -> int:
     return max(request.replica_id, request.replica_state.replica_id)
 
 
-def _refused(index: int, error: KafkaError) -> PartitionData:
+def _refused(index: int, error: KafkaError, *, is_all: bool = False) -> PartitionData:
     return PartitionData(
         partition_index=index,
         error_code=error.code,
         high_watermark=NO_OFFSET,
         last_stable_offset=NO_OFFSET,
         log_start_offset=NO_OFFSET,
-        aborted_transactions=[] if error.code in NOT_THERE else None,
+        aborted_transactions=[] if is_all or error.code in NOT_THERE else None,
         records=b"",
     )
 
@@ -305,6 +308,8 @@ def fetch(context: Context, request: FetchRequest) -> FetchResponse | Pending:
     opened = broker.fetch_sessions.open(request, uses_ids=uses_ids, is_follower=is_follower, now_ms=context.now_ms)
     reading = Reading(context, request, opened)
     answers = reading.read()
+    if request.isolation_level not in ISOLATION_LEVELS and (reading.partitions or reading.has_error):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no isolation level {request.isolation_level}")
     is_enough = reading.readable_bytes >= reading.min_bytes or reading.has_error or not reading.partitions
     if is_enough or request.max_wait_ms <= 0:
         return reading.response(answers)
@@ -312,16 +317,19 @@ def fetch(context: Context, request: FetchRequest) -> FetchResponse | Pending:
 
 
 def refused(request: FetchRequest, error: KafkaError) -> FetchResponse:
-    """The whole request failed. Before version 7 there is no place for the error but with the partitions."""
+    """The whole request failed. Before version 7 there is no place for the error but with the partitions.
+
+    Who asks by ids is not told it for each of them again, as in Kafka.
+    """
     is_session_error = error.code in ABOUT_SESSIONS
     topics = [
         FetchResponse.FetchableTopicResponse(
             topic=topic.topic,
             topic_id=topic.topic_id,
-            partitions=[_refused(asked.partition, error) for asked in topic.partitions],
+            partitions=[_refused(asked.partition, error, is_all=True) for asked in topic.partitions],
         )
         for topic in request.topics
-        if not is_session_error
+        if topic.topic and not is_session_error
     ]
     return FetchResponse(error_code=error.code, session_id=0, responses=topics)
 

@@ -59,10 +59,10 @@ def metadata(context: Context, request: MetadataRequest) -> MetadataResponse | P
 def _check_topics(context: Context, request: MetadataRequest) -> None:
     for topic in request.topics or ():
         has_id = topic.topic_id != ZERO_UUID
-        if has_id and context.version < FIRST_VERSION_ASKING_BY_ID:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"a topic with an id in version {context.version}")
+        if (has_id or topic.name is None) and context.version < FIRST_VERSION_ASKING_BY_ID:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"a topic without a name in version {context.version}")
         if topic.name is None and not has_id:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic with neither name nor id")
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic with neither name nor id")
 
 
 def _asks_for_all(context: Context, request: MetadataRequest) -> bool:

@@ -50,7 +50,7 @@ EpochAnswer = OffsetForLeaderEpochResponse.EpochEndOffset
 
 def list_offsets(context: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
     if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no isolation level {request.isolation_level}")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no isolation level {request.isolation_level}")
     times = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
     topics = []
     for topic in request.topics:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from ottla.server import dispatch
 from ottla.server.handlers.listener_view import INTERNAL_TOPICS
 from ottla.server.partition import Partition
+from ottla.storage.each_record import RecordsRejected
 from ottla.storage.log import Appended
-from ottla.storage.record_check import RecordsRejected
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.produce import ProduceResponse
 from ottla.wire.primitives import read_uvarint

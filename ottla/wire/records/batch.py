@@ -208,6 +208,27 @@ class RecordBatch:
         self.max_timestamp = append_time
         self.crc = crc
 
+    def with_create_time(self, max_timestamp: int) -> RecordBatch:
+        """The batch as one of CreateTime with this largest timestamp: itself if it is so, else in bytes of its own.
+
+        Bits of the attributes without a meaning are not carried over, as in Kafka.
+        """
+        if not self.attributes & LOG_APPEND_TIME_FLAG and self.max_timestamp == max_timestamp:
+            return self
+        checked = CHECKED.pack(
+            self.attributes & (CODEC_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG | DELETE_HORIZON_FLAG),
+            self.last_offset_delta,
+            self.base_timestamp,
+            max_timestamp,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            self.count,
+        )
+        crc = crc32c(self.records_data, crc32c(checked, 0))
+        header = header_bytes(self.base_offset, self.batch_length, self.leader_epoch, crc, checked)
+        return RecordBatch(memoryview(header + self.records_data))
+
     def _checked_and_crc(self, append_time: int | None) -> tuple[bytes, int]:
         """The header's part under the CRC, with this append time if there is one, and the CRC to go with it."""
         if append_time is None:
