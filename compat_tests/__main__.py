@@ -25,8 +25,9 @@ from compat_tests.comparison import Comparison, Observation, compare, failed, ob
 from compat_tests.coverage_of_apis import lacking
 from compat_tests.exemptions import EXEMPTIONS
 from compat_tests.scenarios import AREAS, SCENARIOS
-from compat_tests.scenarios.scenario import Scenario
-from compat_tests.targets import DEFAULT_COMPARE, NoSuchTarget, chosen, opened
+from compat_tests.scenarios.scenario import Scenario, Wants
+from compat_tests.scenarios.stage import Place
+from compat_tests.targets import DEFAULT_COMPARE, NoSuchTarget, chosen, opened, played_on
 
 Observations = dict[str, dict[str, Observation]]
 PROBLEMS_SHOWN_MAX = 40
@@ -38,10 +39,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--compare", help="two targets, separated by a comma")
     parser.add_argument("--only", default="", help="scenarios whose name has this in it")
     options = parser.parse_args(arguments)
-    scenarios = [scenario for scenario in SCENARIOS if options.only in scenario.id]
     started = time.monotonic()
     try:
         names = chosen(options.target, options.compare)
+        scenarios = played_on(names, [scenario for scenario in SCENARIOS if options.only in scenario.id])
         with tempfile.TemporaryDirectory(prefix="compat-") as directory:
             observations, missing = play(names, scenarios, Path(directory))
     except NoSuchTarget as error:
@@ -67,12 +68,24 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def play(names: Sequence[str], scenarios: Sequence[Scenario], directory: Path) -> tuple[Observations, list[str]]:
-    """All scenarios on all targets at once; and what the first of them was not asked."""
+    """All scenarios on all targets at once; and what the first of them was not asked.
+
+    Scenarios that want something of the configuration have targets of their own.
+    """
+    parts: dict[Wants, list[Scenario]] = {}
+    for scenario in scenarios:
+        parts.setdefault(scenario.wants, []).append(scenario)
     with contextlib.ExitStack() as stack:
-        places = [stack.enter_context(opened(name, directory)) for name in names]
-        with ThreadPoolExecutor(len(places)) as pool:
-            played = list(pool.map(lambda place: observe_all(scenarios, place), places))
-        return dict(zip(names, played, strict=True)), lacking(places[0].asked)
+        roles: list[tuple[str, list[Scenario], Place]] = []
+        for number, (wants, part) in enumerate(parts.items()):
+            (own := directory / str(number)).mkdir()
+            roles += [(name, part, stack.enter_context(opened(name, own, wants))) for name in names]
+        with ThreadPoolExecutor(max(len(roles), 1)) as pool:
+            played = list(pool.map(lambda role: observe_all(role[1], role[2]), roles))
+    observations: Observations = {name: {} for name in names}
+    for (name, _, _), observed in zip(roles, played, strict=True):
+        observations[name] |= observed
+    return observations, lacking({asked for name, _, place in roles if name == names[0] for asked in place.asked})
 
 
 def report(names: Sequence[str], outcome: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""What holds for every test: the hypothesis profiles, and that nothing is skipped in CI.
+"""What holds for every test: the hypothesis profiles, that nothing is skipped in CI, and what is told at the end.
 
 The default profile draws the same examples in every run. `fast` draws few, for the inner loop; `soak` draws many and
 anew, prints how to reproduce a failure, and takes its seed from --hypothesis-seed.
@@ -7,7 +7,8 @@ anew, prints how to reproduce a failure, and takes its seed from --hypothesis-se
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping
 
 import hypothesis
 import pytest
@@ -39,3 +40,22 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     report = yield
     as_failure(report)
     return report
+
+
+@pytest.fixture
+def counted(record_property: Callable[[str, object], None]) -> Callable[[str, Mapping[str, float]], None]:
+    """For tests that count what happened in them: called with what was counted, and how often each thing happened. The
+    sums over all tests are printed at the end of the run."""
+    return lambda what, counts: record_property("counted", (what, dict(counts)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    sums: dict[str, Counter[str]] = {}
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in getattr(report, "user_properties", []):
+            if name == "counted":
+                what, counts = value
+                sums.setdefault(what, Counter()).update(counts)
+    for what, counts in sums.items():
+        shown = ", ".join(f"{name} {count:,g}" for name, count in sorted(counts.items()))
+        terminalreporter.write_line(f"{what}: {shown}")

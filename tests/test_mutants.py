@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mistake_is_noticed(mutant: Mutant, code: Path) -> None:
+def test_a_mistake_is_noticed(mutant: Mutant, code: Path, counted: Callable[[str, dict[str, float]], None]) -> None:
     if missing := lacking(mutant):
         pytest.skip(f"{mutant.name} needs {', '.join(missing)}")
     started = time.monotonic()
@@ -42,7 +43,7 @@ def test_a_mistake_is_noticed(mutant: Mutant, code: Path) -> None:
     finally:
         runner.restore(mutant, code)
     seconds = time.monotonic() - started
-    print(f"{mutant.name}: {seconds:.1f} s")  # noqa: T201 - shown by pytest -s, and when it fails
+    counted("seconds until a mistake was noticed", {mutant.name: round(seconds, 1)})
     assert result.returncode == runner.TESTS_FAILED, f"nobody noticed: {mutant.breaks}\n{result.stdout}{result.stderr}"
 
 

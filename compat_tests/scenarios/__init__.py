@@ -17,6 +17,7 @@ from compat_tests.scenarios import (
     limits,
     metadata,
     offset_lookups,
+    passing_time,
     produce,
     record_times,
     topics,
@@ -39,6 +40,7 @@ AREAS: tuple[Area, ...] = (
     group_offsets.AREA,
     group_admin.AREA,
     consumer_groups.AREA,
+    passing_time.AREA,
     limits.AREA,
     clients.AREA,
 )

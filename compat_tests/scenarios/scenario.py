@@ -20,6 +20,7 @@ from ottla.wire.schema import Request
 REFEREE_HIGHEST: dict[type[Request], int] = {ApiVersionsRequest: 4, DeleteGroupsRequest: 2}
 
 Play = Callable[[Stage], None]
+Wants = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Scenario:
     area: str
     name: str
     play: Play
+    # What the target's configuration must say besides, as pairs.
+    wants: Wants = ()
 
     @property
     def id(self) -> str:
@@ -46,10 +49,11 @@ def low_middle_high(kind: type[Request]) -> list[int]:
 
 
 class Area:
-    """The scenarios of one area, in the order in which they are written."""
+    """The scenarios of one area, in the order in which they are written; `wants` are properties they all need."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, wants: Mapping[str, str] | None = None) -> None:
         self.name = name
+        self.wants: Wants = tuple((wants or {}).items())
         self.scenarios: list[Scenario] = []
 
     def one(self, story: Play) -> Play:
@@ -89,4 +93,4 @@ class Area:
     def _add(self, story: Callable[..., None], suffix: str, play: Play) -> None:
         name = story.__name__.replace("_", " ") + suffix
         assert name not in {scenario.name for scenario in self.scenarios}, name
-        self.scenarios.append(Scenario(self.name, name, play))
+        self.scenarios.append(Scenario(self.name, name, play, self.wants))

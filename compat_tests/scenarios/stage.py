@@ -3,7 +3,7 @@
 `Place` is a target as all scenarios see it: its address, who it is, topics that many look at and nobody changes.
 `Stage` is one scenario's own: topics and groups with its name, connections that end with it, the observation. What is
 only preparation is asked `quietly`. Nobody sleeps: a broker that hears late of what its controller did is asked again
-until it knows, a bounded number of times.
+until it knows, a bounded number of times; what takes time is asked for until a deadline.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
@@ -22,6 +23,7 @@ from ottla.wire.api_keys import ApiKey
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages import response_type
 from ottla.wire.messages.classic_groups import FindCoordinatorRequest
+from ottla.wire.messages.fetch import FetchRequest
 from ottla.wire.messages.group_admin import ListGroupsRequest
 from ottla.wire.messages.metadata import MetadataRequest
 from ottla.wire.messages.offsets_lookup import ListOffsetsRequest
@@ -36,6 +38,9 @@ LATEST_TIMESTAMP = -1
 TIMEOUT_MS = 60_000
 # Far more often than a busy machine needs; it ends a scenario that hangs and paces nothing.
 POLLS_MAX = 20_000
+# What takes a broker its time is asked for this long, at a pace that leaves the machine to others.
+SECONDS_MAX = 180
+PAUSE_MS = 50
 TOPIC_NAME_MAX = 200
 
 Asked = tuple[int, int, bool]
@@ -141,6 +146,20 @@ class Stage:
             if is_so():
                 return
         raise AssertionError(f"{self.name}: not so after {POLLS_MAX} tries: {what}")
+
+    def in_time(self, what: str, is_so: Callable[[], bool]) -> None:
+        """Wait for what only time brings about."""
+        deadline = time.monotonic() + SECONDS_MAX
+        while not is_so():
+            assert time.monotonic() < deadline, f"{self.name}: not so after {SECONDS_MAX} s: {what}"
+            self.pause()
+
+    def pause(self) -> None:
+        """Have the broker wait for what never comes, for a moment."""
+        topic = self.place.shared("nothing ever comes here", lambda stage: stage.topic())
+        asked = [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1}]
+        fields = {"max_wait_ms": PAUSE_MS, "min_bytes": 1, "topics": [{"topic": topic, "partitions": asked}]}
+        self.quietly(FetchRequest, 12, fields)
 
     # Preparing
 

@@ -33,8 +33,8 @@ def test_subscribe_pattern_reads_the_topics_whose_name_matches(kafka: KafkaForma
     first = kafka.topic(["a"], ["b"], name=f"{stem}-1")
     second = kafka.topic(["c"], name=f"{stem}-2")
     kafka.topic(["not asked for"], name=f"{stem}-2-more")
-    # Of a name that matches in part the two ways of fetching offsets think differently: hence the dollar sign.
-    assert kafka.read(subscribePattern=f"{stem}-[12]$") == rows_of(first, ["a"], ["b"]) + rows_of(second, ["c"])
+    # Of a name that matches in part the two ways of fetching offsets think differently: hence the anchors.
+    assert kafka.read(subscribePattern=f"^{stem}-[12]$") == rows_of(first, ["a"], ["b"]) + rows_of(second, ["c"])
 
 
 def test_assign_reads_these_partitions_alone(kafka: KafkaFormat) -> None:

@@ -78,7 +78,14 @@ def _add_compaction(parser: argparse.ArgumentParser) -> None:
     compaction.add_argument(
         "--compact",
         action="store_true",
-        help=f"merge small files at the end, and every {COMPACT_EVERY_BATCHES} batches",
+        help="merge small files at the end, and from time to time",
+    )
+    compaction.add_argument(
+        "--compact-every",
+        type=positive,
+        metavar="BATCHES",
+        default=COMPACT_EVERY_BATCHES,
+        help=f"from time to time: after so many batches ({COMPACT_EVERY_BATCHES})",
     )
     compaction.add_argument("--compact-only", action="store_true", help="merge small files, and archive nothing")
     compaction.add_argument(

@@ -23,7 +23,6 @@ from ottla.commands.asking import BOOTSTRAP, ENVIRONMENT, asking
 from ottla.commands.hints import not_there
 from ottla.commands.terminal import Terminal
 from ottla.commands.text_form import compact_json, count_text
-from ottla.pipelines.archive import COMPACT_EVERY_BATCHES
 from ottla.pipelines.archive_compaction import compact
 from ottla.pipelines.archive_layout import next_offsets, starting_offsets
 from ottla.pipelines.archive_lock import locked
@@ -76,6 +75,7 @@ def archive(parsed: argparse.Namespace) -> int:
             run.archive(source)
         if parsed.compact or parsed.compact_only:
             run.compact()
+        run.writer.end()
         run.tell()
     return EXIT_OK
 
@@ -158,7 +158,7 @@ class Run:
         totals.files += written.file_count
         totals.repeated += written.repeated_count
         totals.undecoded += written.undecoded_count
-        if self.parsed.compact and totals.batches % COMPACT_EVERY_BATCHES == 0:
+        if self.parsed.compact and totals.batches % self.parsed.compact_every == 0:
             self.compact()
         if self.parsed.json:
             told = {"batch": batch_id, "records": written.record_count, "files": written.file_count}
@@ -202,7 +202,8 @@ def reading_options(
         "startingOffsets": json.dumps(offsets) if offsets else parsed.start,
     }
     if parsed.pattern is not None:
-        options["subscribePattern"] = parsed.pattern
+        # Spark would take a name that matches in part as well.
+        options["subscribePattern"] = f"^(?:{parsed.pattern})$"
     else:
         options["subscribe"] = ",".join(parsed.topics)
     return options | {f"kafka.{key}": value for key, value in parsed.client}

@@ -75,6 +75,10 @@ class Writer:
         self.files = live(found)
         return self.files
 
+    def end(self) -> None:
+        """Leave nothing behind but the archive."""
+        self.archive.remove(STAGING)
+
     def write(self, frame: DataFrame, number: int) -> Written:
         """Add these records to the archive."""
         place = f"{STAGING}/{self._run}/{number}"

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Totals:
-    """What a run has done, as `--json` prints it after each round."""
+    """What a run has done so far, as `--json` prints it after each round and in the end."""
 
     rounds: int = 0
     records: int = 0
@@ -88,6 +88,7 @@ class Mirror:
         self.batch_bytes: dict[str, int] = {}
         self.committed: dict[TopicPartition, int] = source.call(committed_offsets, self.group_id)
         self.next_offsets: dict[TopicPartition, int] = {}
+        self._out = Terminal(sys.stdout)
         self._started = time.monotonic()
 
     # What there is
@@ -136,7 +137,9 @@ class Mirror:
             if not left:
                 asked.wait(self.parsed.every)
         status.erase()
-        self._tell()
+        self._tell("total")
+        if not self.parsed.json:
+            self._out.line(f"{count_text(self.totals.records, 'record')} copied")
 
     def round(self, session: SparkSession, copies: Sequence[Copy]) -> None:
         task = partial(copy, source=self.parsed.source, writing=self.writing)
@@ -145,7 +148,7 @@ class Mirror:
         self._take([one for one in results if one.failure is None])
         if failures:
             raise PipelineFailed(failures[0])
-        self._tell()
+        self._tell("round")
 
     def _take(self, results: Sequence[Copied]) -> None:
         for one in results:
@@ -169,8 +172,8 @@ class Mirror:
             self.parsed.round_records,
         )
 
-    def _tell(self) -> None:
+    def _tell(self, what: str) -> None:
         self.totals.seconds = round(time.monotonic() - self._started, 3)
         if self.parsed.json:
-            Terminal(sys.stdout).line(compact_json(asdict(self.totals)))
-            sys.stdout.flush()
+            self._out.line(compact_json({what: asdict(self.totals)}))
+            self._out.stream.flush()

@@ -80,8 +80,12 @@ class Replay:
         if left:
             self._take(self._watched(self._frame(left)))
         self.totals.seconds = round(time.monotonic() - self._started, 3)
+        out = Terminal(sys.stdout)
         if self.parsed.json:
-            Terminal(sys.stdout).line(compact_json(asdict(self.totals)))
+            out.line(compact_json({"total": asdict(self.totals)}))
+        else:
+            archived = count_text(self.totals.archived, "record")
+            out.line(f"{self.totals.written:,} of {archived} written; the others were there already")
 
     def _after(self) -> dict[TopicPartition, int]:
         """By partition of the archive, the last offset that is written."""

@@ -102,9 +102,10 @@ def page(reports: Sequence[Row], svg: str) -> str:
     for report in reports:
         parts.append(f"<h2>{html.escape(report['topic'])}</h2><p>{span_text(report)}</p>")
         parts += [table(PARTITION_COLUMNS, report["byPartition"]), table(KEY_COLUMNS, report["byKey"])]
+    drawing = svg[max(0, svg.find("<svg")) :]  # what comes before it is for files of its own
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Topics</title>'
-        f"<style>{STYLE}</style></head><body><h1>Topics</h1>{svg[max(0, svg.find('<svg')) :]}{''.join(parts)}</body></html>\n"
+        f"<style>{STYLE}</style></head><body><h1>Topics</h1>{drawing}{''.join(parts)}</body></html>\n"
     )
 
 

@@ -30,12 +30,15 @@ from ottla.pipelines.mirror_plan import chosen as chosen_topics
 from ottla.pipelines.replay_plan import chosen as chosen_files
 from ottla.pipelines.replay_run import cluster_of
 from ottla.pipelines.running import pipeline_session, told
+from ottla.pipelines.session import is_local
 from ottla.pipelines.source_header import Origin, source_of
 from ottla.pipelines.verify_rows import COLUMNS, difference_rows, empty, field_text, finished, verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+PARTS_PER_HAND = 2
 FIELD_COLUMNS = (
     Column("FIELD", lambda row: str(row["field"])),
     Column("FIRST", lambda row: field_text(row, "first")),
@@ -86,6 +89,7 @@ class Comparison:
     def run(self) -> list[Row]:
         from ottla.pipelines.verify_frames import compared
 
+        self._divide()
         topics = self._topics()
         self.names = renames(self.parsed.rename, topics)
         target = self._archived(self.parsed.target_archive, "target") if self.parsed.target_archive else self._copied()
@@ -103,6 +107,12 @@ class Comparison:
         rows = [self._row(place, found.get(place)) for place in sorted({*source.places, *target.places})]
         self._tell(rows, source, target)
         return rows
+
+    def _divide(self) -> None:
+        """As many parts as there are hands, where the user has not said how many: Spark's 200 are for a cluster."""
+        if SHUFFLE_PARTITIONS not in dict(self.parsed.conf) and is_local(self.parsed.master):
+            parallelism = self.session.sparkContext.defaultParallelism
+            self.session.conf.set(SHUFFLE_PARTITIONS, str(PARTS_PER_HAND * parallelism))
 
     # Sides
 

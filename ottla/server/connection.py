@@ -124,7 +124,7 @@ class Connection:
         # Answers of several pieces may hold ranges of files, and these may not be in memory.
         self._may_be_cold = False
         # Whether to look before waiting: a client that waits for its answer has nothing more to say.
-        self._may_have_more = False
+        self._may_have_more = True
         # No request may be handled now. There may be some in the buffer that have not been.
         self._is_stopped = False
         self._is_behind = False

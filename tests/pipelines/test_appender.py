@@ -115,7 +115,9 @@ def test_whoever_writes_in_between_is_noticed() -> None:
         appender = Appender(client, PLACE, ORIGIN)
         appender.append([record(0)])
         client.produce(*PLACE, stranger.build())
-        with pytest.raises(PipelineFailed, match="somebody else writes to it: it ended at offset 1, and the next was 2"):
+        with pytest.raises(
+            PipelineFailed, match="somebody else writes to it: it ended at offset 1, and the next was 2"
+        ):
             appender.append([record(1)])
 
 

@@ -36,7 +36,7 @@ def test_the_options_of_the_source_say_what_is_read_from_where() -> None:
 def test_a_pattern_that_matches_nothing_yet_begins_where_it_is_told() -> None:
     words = ("--pattern", "b.*", "--from", "latest", "--skip-lost")
     options = reading_options(parsed(*words), Source("host:9092", "cluster", {}), {})
-    assert (options["subscribePattern"], options["startingOffsets"]) == ("b.*", "latest")
+    assert (options["subscribePattern"], options["startingOffsets"]) == ("^(?:b.*)$", "latest")
     assert options["failOnDataLoss"] == "false"
     assert "subscribe" not in options
 

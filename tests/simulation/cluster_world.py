@@ -261,9 +261,10 @@ class ClusterWorld(World):
         """Records are committed that nobody has shown before."""
         for id in list(self.controller.in_doubt):
             known = image.brokers.by_id.get(id)
-            if known is not None and known.incarnation_id == incarnation(id, self.nodes[id].number):
-                if self.nodes[id].is_up and self.nodes[id].disk._cut_at is None:
-                    self.controller.in_doubt.discard(id)
+            node = self.nodes[id]
+            is_this_life = known is not None and known.incarnation_id == incarnation(id, node.number)
+            if is_this_life and node.is_up and node.disk._cut_at is None:
+                self.controller.in_doubt.discard(id)
         topic = image.topics.by_name.get(TOPIC)
         if topic is None:
             return

@@ -50,9 +50,7 @@ def new_world(seed: int) -> tuple[ClusterWorld, ClusterFaults]:
         reassignment=choose([0, 10, 50]),
         reconfiguration=choose([0, 20, 100]) if is_dynamic else 0,
     )
-    world = ClusterWorld(
-        seed, timing, setup, controllers=4, brokers=range(1, 5) if is_combined else range(11, 15)
-    )
+    world = ClusterWorld(seed, timing, setup, controllers=4, brokers=range(1, 5) if is_combined else range(11, 15))
     return world, faults
 
 
@@ -103,8 +101,8 @@ NOTHING_PROMISED_MAX = 3
 
 
 def survive(seeds: Iterable[int]) -> Counter[str]:
-    counts: Counter[str] = Counter()
     seeds = list(seeds)
+    counts: Counter[str] = Counter(seeds=len(seeds))
     for seed in seeds:
         counts += troubled(seed).counts
     lacking = {name: counts[name] for name, floor in FLOORS.items() if counts[name] < floor * len(seeds) // 50}

@@ -147,7 +147,13 @@ class MetadataChecks:
     def check_logs(self, replicas: Iterable[QuorumReplica]) -> None:
         """Two logs with a record of the same epoch at the same offset are the same up to there."""
         logs = [
-            (one.store, {batch.base_offset: bytes(batch.data) for batch in one.store.batches(one.store.start_offset, one.store.end_offset)})
+            (
+                one.store,
+                {
+                    batch.base_offset: bytes(batch.data)
+                    for batch in one.store.batches(one.store.start_offset, one.store.end_offset)
+                },
+            )
             for one in replicas
         ]
         for ours, our_batches in logs:

@@ -60,9 +60,8 @@ def troubled(seed: int, **worse: int) -> World:
         world.check_liveness()
     except Exception as error:
         error.add_note("" if world is None else world.describe())
-        error.add_note(
-            f"again: python -c 'from tests.simulation.test_replication import troubled as t; t({seed}, **{worse})'"
-        )
+        options = "".join(f" {name}={chance}" for name, chance in worse.items())
+        error.add_note(f"again: python -m tests.simulation --replication --seed {seed}{options}")
         raise
     return world
 
@@ -82,24 +81,27 @@ FLOORS = {
 }
 
 
-def survive(seeds: range) -> None:
-    counts: Counter[str] = Counter()
+def survive(seeds: range) -> Counter[str]:
+    counts: Counter[str] = Counter(seeds=len(seeds))
     for seed in seeds:
         counts += troubled(seed).counts
-    print(f"seeds {seeds.start} to {seeds.stop - 1}: {dict(counts)}")  # noqa: T201 - shown by pytest -s, and when it fails
     lacking = {name: counts[name] for name, floor in FLOORS.items() if counts[name] < floor * len(seeds) // 50}
-    assert not lacking, f"too little happened: {lacking}"
+    assert not lacking, f"too little happened: {lacking} of {dict(counts)}"
+    return counts
 
 
-@pytest.mark.parametrize("first_seed", range(0, 400, 50))
-def test_nothing_acknowledged_is_lost_whatever_happens(first_seed: int) -> None:
-    survive(range(first_seed, first_seed + 50))
+Counted = Callable[[str, dict[str, int]], None]
+
+
+@pytest.mark.parametrize("first_seed", range(0, 1_000, 50))
+def test_nothing_acknowledged_is_lost_whatever_happens(first_seed: int, counted: Counted) -> None:
+    counted("simulated replication", survive(range(first_seed, first_seed + 50)))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("first_seed", range(1_000, 21_000, 500))
-def test_nothing_acknowledged_is_lost_in_many_more_worlds(first_seed: int) -> None:
-    survive(range(first_seed, first_seed + 500))
+def test_nothing_acknowledged_is_lost_in_many_more_worlds(first_seed: int, counted: Counted) -> None:
+    counted("simulated replication", survive(range(first_seed, first_seed + 500)))
 
 
 def test_the_same_seed_is_the_same_run() -> None:

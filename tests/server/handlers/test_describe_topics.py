@@ -89,6 +89,11 @@ def test_topics_that_are_not_there_say_so(world: World) -> None:
     ]
 
 
+def test_an_empty_name_fails_the_request(world: World) -> None:
+    world.topic("a")
+    assert [topic.error_code for topic in ask(world, ["", "a"]).topics] == [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
+
+
 @pytest.mark.parametrize("cursor", [("a", -1), ("elsewhere", 0)])
 def test_a_cursor_that_cannot_be_is_refused(world: World, cursor: tuple[str, int]) -> None:
     world.topic("a")

@@ -99,8 +99,26 @@ def test_the_first_batch_comes_however_large_it_is_and_the_rest_keeps_to_the_lim
     assert counts(max_bytes=5 * size_bytes) == [4, 1, 0]
     assert counts(max_bytes=0) == [1, 0, 0]
     assert counts(max_bytes=-(2**31)) == [1, 0, 0]
-    assert counts(partition_bytes=-(2**31)) == [1, 0, 0]
     assert world.partition("t").log.failure is None
+
+
+def test_a_limit_below_zero_is_refused_where_there_is_something_to_read(world: World) -> None:
+    world.topic("t", 2)
+    append(world.partition("t", 0), b"a")
+    parts = ask(world, fetching(indexes=range(2), partition_bytes=-(2**31)))
+    assert [parts[index].error_code for index in range(2)] == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE]
+    assert (parts[0].high_watermark, parts[1].high_watermark) == (-1, 0)
+
+
+def test_an_isolation_level_that_is_none_fails_the_request_where_a_partition_is_there(world: World) -> None:
+    topic_id = world.topic("t")
+    response = answered(world, fetching(isolation_level=2), 12)
+    ((part,),) = (topic.partitions for topic in response.responses)
+    assert (response.error_code, part.error_code) == (ErrorCode.UNKNOWN_SERVER_ERROR,) * 2
+    by_id = answered(world, fetching(isolation_level=2, topic_id=topic_id), 13)
+    assert (by_id.error_code, by_id.responses) == (ErrorCode.UNKNOWN_SERVER_ERROR, [])
+    missing = answered(world, fetching(topic="nope", isolation_level=2), 12)
+    assert missing.error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("world", [{"fetch.max.bytes": "2048"}], indirect=True)

