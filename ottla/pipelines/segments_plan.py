@@ -107,6 +107,8 @@ def _cuts(
         # Of an old format only the last offset is known, and pieces must not overlap.
         if batch.magic != MAGIC or batch.base_offset >= end_offset:
             break
+        if batch.base_offset <= start_offset:
+            cuts.clear()  # nothing before this batch is wanted
         cuts.append((batch.position, batch.base_offset))
     return cuts
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ottla.commands.terminal import Column, Row
-from ottla.commands.text_form import bytes_json, shown, time_text
+from ottla.commands.text_form import bytes_json, count_text, shown, time_text
 
 # Each is a number of records, and wrong unless it is 0.
 WRONG = ("missing", "extra", "duplicates", "different", "disordered", "foreign")
@@ -108,4 +108,4 @@ def verdict(rows: Sequence[Row]) -> str:
     total = sum(row["source"] for row in rows)
     behind = sum(row["behind"] for row in rows)
     late = f", {behind:,} not copied yet" if behind else ""
-    return f"equal: {total - behind:,} records in {len(rows)} partitions{late}"
+    return f"equal: {count_text(total - behind, 'record')} in {count_text(len(rows), 'partition')}{late}"

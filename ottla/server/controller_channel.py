@@ -21,6 +21,7 @@ from ottla.server.quorum import Quorum
 from ottla.wire.encoder import EncodeError
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.controller import BrokerHeartbeatRequest
+from ottla.wire.messages.quorum import AddRaftVoterRequest, DescribeQuorumRequest, RemoveRaftVoterRequest
 from ottla.wire.schema import Request
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ RETRY_SECONDS = 0.05
 ATTEMPT_SECONDS_MAX = 5.0
 DEFAULT_TIMEOUT_MS = 30_000
 HEARTBEATS, OTHERS = "heartbeats", "others"
+# None of the requests below is answered by where it came in.
+NO_LISTENER = ""
+# What the quorum's leader answers by itself: it is the active controller, but no record of the image tells of it.
+OF_THE_QUORUM = (DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest)
 
 
 class OnBehalf(NamedTuple):
@@ -98,6 +103,9 @@ class ControllerChannel:
 
     def _ask_here(self, request: Request, version: int | None, done: Done) -> None:
         version = type(request).versions.high if version is None else version
+        if isinstance(request, OF_THE_QUORUM):
+            self._quorum.request(request, version, NO_LISTENER, lambda response: done(response, None))
+            return
         self._controller.change(
             lambda state, now_ms: answer(state, Asked(request, version, self._controller.next_offset, now_ms)), done
         )

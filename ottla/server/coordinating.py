@@ -62,7 +62,9 @@ class GroupCoordinator:
         shard = self._shard_of(group_id)
         shard.ask(call, tell)
         deadline_ms = shard.next_deadline()
-        if deadline_ms is not None and deadline_ms <= self._now_ms():
+        if deadline_ms is None or deadline_ms >= self._next_ms:
+            return  # the task wakes early enough
+        if deadline_ms <= self._now_ms():
             self._advance(shard)  # what was asked for may be due at once, such as a rebalance without delay
         self._touched(shard)
 

@@ -113,6 +113,9 @@ class LedShard:
                 # What is not UTF-8 grows when it is read, and a name may become too long to be stored.
                 self._fail(outcome, asked, KafkaError(ErrorCode.INVALID_REQUEST, f"it cannot be stored: {error}"))
                 return
+        elif not self._waiting and outcome.then is None and self._is_all_committed:
+            self._tell(outcome, asked)
+            return
         deadline_ms = self._now_ms() + self._commit_timeout_ms
         self._waiting.append(_Waiting(self.partition.log.end_offset, deadline_ms, outcome, asked))
         self._answer_committed()
@@ -172,12 +175,19 @@ class LedShard:
     def _answer_committed(self) -> None:
         while self._waiting and self._waiting[0].end_offset <= self.partition.log.high_watermark:
             _, _, outcome, asked = self._waiting.popleft()
-            for answer in outcome.answers:
-                answer.token.answer(answer.response)
-            if asked is not None and outcome.response is not None:
-                asked.answer(outcome.response)
+            self._tell(outcome, asked)
             if outcome.then is not None:
                 self.do(outcome.then(None, self._now_ms()))
+
+    @property
+    def _is_all_committed(self) -> bool:
+        return self.partition.log.end_offset <= self.partition.log.high_watermark
+
+    def _tell(self, outcome: Outcome[Any], asked: Asked | None) -> None:
+        for answer in outcome.answers:
+            answer.token.answer(answer.response)
+        if asked is not None and outcome.response is not None:
+            asked.answer(outcome.response)
 
     # Time
 

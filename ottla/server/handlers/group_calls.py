@@ -37,14 +37,17 @@ def request_context(context: Context) -> RequestContext:
 class _Reply:
     """A reply between being asked for and being there."""
 
+    __slots__ = ("_build", "_early", "_pending")
+
     def __init__(self, build: Callable[[Any], Any]) -> None:
         self._build = build
-        self._pending = Pending(stops_line=True, may_fail=True)
-        self._early: list[Any] = []
+        # Nearly always one of them: what was told before the handler returned, or what is told later.
+        self._early: Any = None
+        self._pending: Pending | None = None
 
     def tell(self, told: Any) -> None:
-        if self._pending.place is None:
-            self._early.append(told)  # the handler has not returned yet
+        if self._pending is None:
+            self._early = told
         elif isinstance(told, KafkaError):
             self._pending.fail(told)
         else:
@@ -52,11 +55,12 @@ class _Reply:
 
     def result(self) -> Any:
         """The response, or a Pending; an error is raised."""
-        if not self._early:
+        if self._early is None:
+            self._pending = Pending(stops_line=True, may_fail=True)
             return self._pending
-        if isinstance(self._early[0], KafkaError):
-            raise self._early[0]
-        return self._build(self._early[0])
+        if isinstance(self._early, KafkaError):
+            raise self._early
+        return self._build(self._early)
 
 
 def ask_group(

@@ -1,9 +1,10 @@
 """The quorum's own requests, handed to its core: votes, epochs, the metadata log and its snapshots, its voters.
 
-DescribeQuorum (KIP-595) is for everybody: voters and observers and how far each has come, as the leader knows. The rest
-is spoken between controllers, and between them and brokers, on controllers' listeners. Versions: what differs between
-them is in the messages; the core knows which carry the nodes' endpoints (KIP-853). The answer to a Fetch that waits for
-news stops its line, as everywhere.
+DescribeQuorum (KIP-595), AddRaftVoter and RemoveRaftVoter (KIP-853) are for everybody: voters and observers and how far
+each has come, as the leader knows, and who votes. A broker passes them on to the leader; a controller that is asked on
+its own listener answers for itself, be it that it does not lead. The rest is spoken between controllers, and between
+them and brokers. Versions: what differs between them is in the messages; the core knows which carry the nodes'
+endpoints (KIP-853). The answer to a Fetch that waits for news stops its line, as everywhere.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from ottla.server.context import Context
+from ottla.server.handlers.changes import change
+from ottla.server.parking import Pending
 from ottla.server.routes import Route, versions
 from ottla.wire.errors import KafkaError
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
@@ -41,10 +44,12 @@ def ask_quorum(context: Context, request: Request) -> Any:
     return context.broker.ask_quorum(request, context.version, context.listener_name)
 
 
-def describe_quorum(context: Context, request: DescribeQuorumRequest) -> Any:
-    """The endpoints in the answer are those of the listener by which brokers speak with each other."""
-    broker = context.broker
-    return broker.ask_quorum(request, context.version, broker.config.inter_broker_listener)
+def ask_leader(context: Context, request: DescribeQuorumRequest | RemoveRaftVoterRequest) -> Pending:
+    return change(context, request)
+
+
+def add_voter(context: Context, request: AddRaftVoterRequest) -> Pending:
+    return change(context, request, timeout_ms=request.timeout_ms)
 
 
 def describe_refused(request: DescribeQuorumRequest, error: KafkaError) -> DescribeQuorumResponse:
@@ -83,9 +88,14 @@ def update_refused(request: UpdateRaftVoterRequest, error: KafkaError) -> Update
     return UpdateRaftVoterResponse(error_code=error.code)
 
 
-ROUTES = (Route(DescribeQuorumRequest, versions(0, 2), describe_quorum, describe_refused),)
+ROUTES = (
+    Route(DescribeQuorumRequest, versions(0, 2), ask_leader, describe_refused),
+    Route(AddRaftVoterRequest, versions(0, 1), add_voter, add_refused),
+    Route(RemoveRaftVoterRequest, versions(0, 0), ask_leader, remove_refused),
+)
 
 CONTROLLER_ROUTES = (
+    Route(DescribeQuorumRequest, versions(0, 2), ask_quorum, describe_refused),
     Route(FetchRequest, versions(FIRST_FETCH, 18), ask_quorum, fetch_refused),
     Route(VoteRequest, versions(0, 2), ask_quorum, vote_refused),
     Route(BeginQuorumEpochRequest, versions(0, 1), ask_quorum, begin_refused),
