@@ -25,7 +25,7 @@ from compat_tests.comparison import Comparison, Observation, compare, failed, ob
 from compat_tests.coverage_of_apis import lacking
 from compat_tests.exemptions import EXEMPTIONS
 from compat_tests.scenarios import AREAS, SCENARIOS
-from compat_tests.scenarios.scenario import Scenario, Wants
+from compat_tests.scenarios.scenario import Scenario, by_wants
 from compat_tests.scenarios.stage import Place
 from compat_tests.targets import DEFAULT_COMPARE, NoSuchTarget, chosen, opened, played_on
 
@@ -72,12 +72,9 @@ def play(names: Sequence[str], scenarios: Sequence[Scenario], directory: Path) -
 
     Scenarios that want something of the configuration have targets of their own.
     """
-    parts: dict[Wants, list[Scenario]] = {}
-    for scenario in scenarios:
-        parts.setdefault(scenario.wants, []).append(scenario)
     with contextlib.ExitStack() as stack:
         roles: list[tuple[str, list[Scenario], Place]] = []
-        for number, (wants, part) in enumerate(parts.items()):
+        for number, (wants, part) in enumerate(by_wants(scenarios).items()):
             (own := directory / str(number)).mkdir()
             roles += [(name, part, stack.enter_context(opened(name, own, wants))) for name in names]
         with ThreadPoolExecutor(max(len(roles), 1)) as pool:

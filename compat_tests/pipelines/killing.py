@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-GUARD_SECONDS = 240.0
+GUARD_SECONDS = 600.0
 LOOK_EVERY_SECONDS = 0.001
 PRINTED_MAX = 40
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -18,18 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 HOST = "127.0.0.1"
-GUARD_SECONDS = 120.0
+GUARD_SECONDS = 300.0
 LOGGING = """<?xml version="1.0" encoding="UTF-8"?>
 <Configuration status="WARN">
   <Appenders><Console name="console" target="SYSTEM_OUT"><PatternLayout pattern="%p %m%n"/></Console></Appenders>
   <Loggers><Root level="INFO"><AppenderRef ref="console"/></Root></Loggers>
 </Configuration>
 """
-JVM_OPTIONS = "-Xmx256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class Daemon:
-    """A master or a worker: a process that leads a group of its own, and what it has printed."""
+    """A master or a worker, and what it has printed. spark-class becomes the Java that it starts: one process."""
 
     def __init__(self, main_class: str, words: Sequence[str], directory: Path, environment: Mapping[str, str]) -> None:
         import pyspark
@@ -55,7 +54,6 @@ class Daemon:
                 "SPARK_LOCAL_IP": HOST,
                 "PYSPARK_PYTHON": sys.executable,
             },
-            start_new_session=True,
         )
         self._lines: list[str] = []
         self._printing = threading.Condition()
@@ -84,13 +82,12 @@ class Daemon:
                 assert self._printing.wait(deadline - time.monotonic()), "".join(self._lines[-40:])
 
     def end(self) -> None:
-        """Let it end its executors, and end whatever is left."""
+        """Let it end, a worker with its executors; executors end as well when they lose their driver."""
         self._process.terminate()
         try:
             self._process.wait(GUARD_SECONDS)
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
             self._process.wait()
             self._reader.join()
             assert self._process.stdout is not None

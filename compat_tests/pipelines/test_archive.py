@@ -13,6 +13,7 @@ import fastavro
 import pytest
 from confluent_kafka import Producer
 
+from compat_tests.clients.confluent_face import ConfluentAdmin
 from compat_tests.pipelines.filled_topics import GUARD_SECONDS, batch_rows, create, fill, rows
 from compat_tests.side_by_side import Side
 from ottla.pipelines.archive_reading import archived_files, read_archive
@@ -110,8 +111,12 @@ def test_small_files_are_merged_and_nothing_else_changes(archive: Archive, topic
     assert archive.names() == [f"topic={topic}/p{number}-0-29-30.parquet" for number in range(3)]
     assert archive.rows() == before == batch_rows(archive.session, archive.bootstrap, topic)
     fill(archive.bootstrap, topic, range(90, 99))
-    assert archive.total(topic, "--once", "--compact")["merged"] == 6
+    decoding = ("--decode", "json", "--schema", "id long")
+    assert archive.total(topic, "--once", "--compact", "--file-bytes", "1", *decoding)["merged"] == 0
+    assert archive.total("--compact-only")["merged"] == 6
     assert archive.rows() == batch_rows(archive.session, archive.bootstrap, topic)
+    decoded = archive.session.read.parquet(str(archive.path)).where("decoded IS NOT NULL").count()
+    assert decoded == len([number for number in range(90, 99) if number % 13])
     left = [path.name for path in archive.path.iterdir() if path.name.startswith("_") and path.name != "_checkpoint"]
     assert left == ["_archive.json"]
 
@@ -197,3 +202,28 @@ def test_values_are_decoded_beside_themselves(archive: Archive, mixed: str, tmp_
         found = archive.session.read.parquet(str(archive.path)).orderBy("offset").collect()
         assert [None if row.decoded is None else tuple(row.decoded) for row in found] == expected
         assert archive.rows() == batch_rows(archive.session, archive.bootstrap, mixed)
+
+
+def test_records_that_are_gone_are_told_and_skipped_only_if_that_is_said(archive: Archive, topic: str) -> None:
+    create(archive.bootstrap, topic, partitions=1)
+    fill(archive.bootstrap, topic, range(10), partitions=1)
+    archive.total(topic, "--once")
+    fill(archive.bootstrap, topic, range(10, 30), partitions=1)
+    assert ConfluentAdmin(archive.bootstrap).delete_records(topic, 0, 20) == 20
+    told = archive(topic, "--once")
+    assert told.status == 1
+    assert "--skip-lost" in told.err
+    assert "Traceback" not in told.err
+    assert archive.total(topic, "--once", "--skip-lost")["records"] == 10
+    assert [row.offset for row in archive.rows()] == [*range(10), *range(20, 30)]
+
+
+def test_a_topic_that_was_deleted_and_made_anew_is_another_one(archive: Archive, topic: str) -> None:
+    create(archive.bootstrap, topic, partitions=1)
+    fill(archive.bootstrap, topic, range(3), partitions=1)
+    archive.total(topic, "--once")
+    ConfluentAdmin(archive.bootstrap).delete_topic(topic)
+    create(archive.bootstrap, topic, partitions=1)
+    told = archive(topic, "--once", "--skip-lost")
+    assert told.status == 1
+    assert f"the topic {topic} was deleted and made anew since" in told.err

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.jvm
 
 NUMBERS = itertools.count(1)
-CONFIGS = {"retention.ms": "-1", "compression.type": "zstd", "max.message.bytes": "2000", "min.insync.replicas": "1"}
+CONFIGS = {"retention.ms": "-1", "compression.type": "zstd", "segment.ms": "86400000", "min.insync.replicas": "1"}
 
 
 class Ways(NamedTuple):
@@ -60,8 +60,9 @@ def to_ottla(spark: SparkSession, kafka_side: Side, ottla_side: Side) -> Ways:
 
 
 def create(bootstrap: str, topic: str, partition_count: int = 3) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
     made = NewTopic(topic, partition_count, 1, config=CONFIGS)
-    AdminClient({"bootstrap.servers": bootstrap}).create_topics([made])[topic].result(GUARD_SECONDS)
+    admin.create_topics([made])[topic].result(GUARD_SECONDS)
 
 
 def test_a_copy_is_whole_and_the_next_run_goes_on(ways: Ways) -> None:
@@ -73,8 +74,8 @@ def test_a_copy_is_whole_and_the_next_run_goes_on(ways: Ways) -> None:
     assert settings(ways.target, ways.topic) == {
         key: value for key, value in CONFIGS.items() if key != "min.insync.replicas"
     }
-    grown = NewPartitions(ways.topic, 4)
-    AdminClient({"bootstrap.servers": ways.source}).create_partitions([grown])[ways.topic].result(GUARD_SECONDS)
+    admin = AdminClient({"bootstrap.servers": ways.source})
+    admin.create_partitions([NewPartitions(ways.topic, 4)])[ways.topic].result(GUARD_SECONDS)
     fill(ways.source, ways.topic, range(500, 600), partitions=4)
     assert ways.total("--round-records", "10")["records"] == 100
     assert copies(ways.target, ways.topic) == originals(ways.source, ways.topic)

@@ -20,7 +20,7 @@ from ottla.testing import Broker
 
 pytestmark = pytest.mark.jvm
 
-GUARD_SECONDS = 300
+GUARD_SECONDS = 900
 RECORD_COUNT = 60
 # Executors that fit twice into such small workers; the machine's own name need not lead to it.
 CONF = {

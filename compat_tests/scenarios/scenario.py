@@ -6,7 +6,7 @@ beside this one hold one area each; `Area` is the list they are added to, one fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,14 @@ class Scenario:
     @property
     def id(self) -> str:
         return f"{self.area}/{self.name}"
+
+
+def by_wants(scenarios: Iterable[Scenario]) -> dict[Wants, list[Scenario]]:
+    """Those that can be played on one target, by what they want of its configuration."""
+    parts: dict[Wants, list[Scenario]] = {}
+    for scenario in scenarios:
+        parts.setdefault(scenario.wants, []).append(scenario)
+    return parts
 
 
 def served_versions(kind: type[Request]) -> range:

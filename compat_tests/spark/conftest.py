@@ -46,6 +46,15 @@ def new_name(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 def kafka(spark: SparkSession, broker: Side, new_name: Iterator[str], tmp_path: Path) -> Iterator[KafkaFormat]:
     """The format on this broker. Queries that the test leaves running are stopped."""
-    yield KafkaFormat(spark, broker.bootstrap, new_name, tmp_path)
-    for query in spark.streams.active:
+    kafka = KafkaFormat(spark, broker.bootstrap, new_name, tmp_path)
+    yield kafka
+    for query in kafka.session.streams.active:
         query.stop()
+
+
+@pytest.fixture(params=["admin", "consumer"])
+def offset_fetching(request: pytest.FixtureRequest, kafka: KafkaFormat) -> str:
+    """Spark asks for offsets by its admin client or, as it used to, by a consumer that joins a group."""
+    way: str = request.param
+    kafka.fetch_offsets_by(way)
+    return way

@@ -61,6 +61,11 @@ class KafkaFormat:
         self.client = Confluent(bootstrap)
         self.admin = ConfluentAdmin(bootstrap)
 
+    def fetch_offsets_by(self, way: str) -> None:
+        """`admin`, as Spark does unless it is told otherwise, or `consumer`."""
+        deprecated = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+        self.session.conf.set(deprecated, str(way == "consumer").lower())
+
     # Topics
 
     def topic(self, *partitions: Sequence[str], name: str | None = None) -> str:

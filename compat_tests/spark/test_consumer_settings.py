@@ -9,8 +9,6 @@ from compat_tests.spark.kafka_format import BATCH_ERRORS, KafkaFormat, Row, rows
 
 pytestmark = pytest.mark.jvm
 
-DEPRECATED_FETCHING = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
-
 
 def groups(kafka: KafkaFormat) -> set[str]:
     listed = kafka.admin.client.list_consumer_groups(request_timeout=60).result(60)
@@ -19,7 +17,7 @@ def groups(kafka: KafkaFormat) -> set[str]:
 
 
 def test_a_query_is_of_the_group_that_it_is_told(kafka: KafkaFormat) -> None:
-    kafka.session.conf.set(DEPRECATED_FETCHING, "true")
+    kafka.fetch_offsets_by("consumer")
     topic, group = kafka.topic(["a"]), next(kafka.names)
     batches: list[list[Row]] = []
     frame = kafka.stream({"kafka.group.id": group}, subscribe=topic, startingOffsets="earliest")
@@ -31,7 +29,7 @@ def test_a_query_is_of_the_group_that_it_is_told(kafka: KafkaFormat) -> None:
 
 
 def test_a_query_makes_a_group_of_its_own_with_the_prefix_that_it_is_told(kafka: KafkaFormat) -> None:
-    kafka.session.conf.set(DEPRECATED_FETCHING, "true")
+    kafka.fetch_offsets_by("consumer")
     topic, prefix = kafka.topic(["a"]), next(kafka.names)
     batches: list[list[Row]] = []
     query = kafka.start(kafka.stream(subscribe=topic, startingOffsets="earliest", groupIdPrefix=prefix), batches)
@@ -51,12 +49,9 @@ def test_without_a_group_offset_fetching_joins_none(kafka: KafkaFormat) -> None:
     assert batches == [rows_of(topic, ["a"])]
 
 
-@pytest.mark.parametrize("fetching", ["admin", "consumer"])
+@pytest.mark.usefixtures("offset_fetching")
 @pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
-def test_both_isolation_levels_read_what_was_written_without_a_transaction(
-    kafka: KafkaFormat, level: str, fetching: str
-) -> None:
-    kafka.session.conf.set(DEPRECATED_FETCHING, str(fetching == "consumer").lower())
+def test_both_isolation_levels_read_what_was_written_without_a_transaction(kafka: KafkaFormat, level: str) -> None:
     topic = kafka.topic(["a", "b"], ["c"])
     expected = rows_of(topic, ["a", "b"], ["c"])
     isolation = {"kafka.isolation.level": level}

@@ -7,19 +7,10 @@ import pytest
 from compat_tests.clients.records import Producing, Sent
 from compat_tests.spark.kafka_format import KafkaFormat, Row, offsets, rows_of
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("offset_fetching")]
 
-OFFSET_FETCHING = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 EARLIEST, LATEST = -2, -1
 NOW_MS = 1_700_000_000_000
-
-
-@pytest.fixture(autouse=True, params=["admin", "consumer"])
-def offset_fetching(request: pytest.FixtureRequest, kafka: KafkaFormat) -> str:
-    """Spark asks for offsets by its admin client or, as it used to, by a consumer that joins a group."""
-    kafka.session.conf.set(OFFSET_FETCHING, str(request.param == "consumer").lower())
-    way: str = request.param
-    return way
 
 
 def test_subscribe_reads_the_topics_of_these_names(kafka: KafkaFormat) -> None:

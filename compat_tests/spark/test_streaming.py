@@ -16,13 +16,7 @@ SOON = {"processingTime": "10 milliseconds"}
 CONTINUOUS = {"continuous": "100 milliseconds"}
 
 
-@pytest.fixture(params=["admin", "consumer"])
-def _both_ways_of_offset_fetching(request: pytest.FixtureRequest, kafka: KafkaFormat) -> None:
-    way = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
-    kafka.session.conf.set(way, str(request.param == "consumer").lower())
-
-
-@pytest.mark.usefixtures("_both_ways_of_offset_fetching")
+@pytest.mark.usefixtures("offset_fetching")
 def test_available_now_reads_all_that_is_there_and_goes_on_from_its_checkpoint(kafka: KafkaFormat) -> None:
     topic = kafka.topic(["a", "b"], ["c"])
     frame = kafka.stream(subscribe=topic, startingOffsets="earliest")
@@ -35,7 +29,7 @@ def test_available_now_reads_all_that_is_there_and_goes_on_from_its_checkpoint(k
     ]
 
 
-@pytest.mark.usefixtures("_both_ways_of_offset_fetching")
+@pytest.mark.usefixtures("offset_fetching")
 def test_processing_time_follows_what_is_written(kafka: KafkaFormat) -> None:
     topic = kafka.topic(["a"])
     batches: list[list[Row]] = []
@@ -65,7 +59,7 @@ def test_a_stream_begins_at_these_offsets_of_assigned_partitions(kafka: KafkaFor
     assert kafka.once(frame) == [[Row(topic, 1, 1, "e"), Row(topic, 1, 2, "f")]]
 
 
-@pytest.mark.usefixtures("_both_ways_of_offset_fetching")
+@pytest.mark.usefixtures("offset_fetching")
 def test_a_topic_that_begins_to_match_is_read_from_its_start(kafka: KafkaFormat) -> None:
     stem = next(kafka.names)
     first = kafka.topic(["a"], name=f"{stem}-1")
@@ -78,7 +72,7 @@ def test_a_topic_that_begins_to_match_is_read_from_its_start(kafka: KafkaFormat)
     assert kafka.once(frame) == [[Row(first, 0, 1, "c"), Row(second, 0, 0, "b")]]
 
 
-@pytest.mark.usefixtures("_both_ways_of_offset_fetching")
+@pytest.mark.usefixtures("offset_fetching")
 def test_a_new_partition_is_read_from_its_start(kafka: KafkaFormat) -> None:
     topic = kafka.topic(["a"])
     frame = kafka.stream(subscribe=topic, startingOffsets="latest")

@@ -10,18 +10,12 @@ from pyspark.errors import StreamingQueryException
 from compat_tests.clients.records import Sent
 from compat_tests.spark.kafka_format import BATCH_ERRORS, KafkaFormat, Row, offsets
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("offset_fetching")]
 
-OFFSET_FETCHING = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 START_MS = 1_700_000_000_000
 STEP_MS = 1000
 # What fails is tried anew; not for long here.
 AT_ONCE = {"fetchOffset.retryIntervalMs": 1}
-
-
-@pytest.fixture(autouse=True, params=["admin", "consumer"])
-def offset_fetching(request: pytest.FixtureRequest, kafka: KafkaFormat) -> None:
-    kafka.session.conf.set(OFFSET_FETCHING, str(request.param == "consumer").lower())
 
 
 @pytest.fixture

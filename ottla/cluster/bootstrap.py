@@ -3,13 +3,14 @@
 `kafka-storage format --standalone` writes three files, and so do we. Into every log directory goes
 `bootstrap.checkpoint`, a snapshot of the feature levels that waits for the first controller. Into the metadata log's
 directory goes the snapshot of offset 0 and epoch 0, which holds no record but, in its header, kraft.version 1 and the
-one voter (KIP-853). The third is `meta.properties`, which storage owns. The first controller finds the log empty and
+first voters (KIP-853): one, or all that a cluster begins with. The third is `meta.properties`, which storage owns. The first controller finds the log empty and
 copies the records of `bootstrap.checkpoint` into it, in one transaction. Makes bytes and records; opens no file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ottla.cluster.features import (
@@ -52,18 +53,27 @@ class Endpoint(NamedTuple):
 
 
 def feature_records(
-    served: Mapping[str, VersionRange], metadata_version: int = METADATA_VERSION_MAX
+    served: Mapping[str, VersionRange],
+    metadata_version: int = METADATA_VERSION_MAX,
+    chosen: Mapping[str, int] = MappingProxyType({}),
 ) -> list[StoredRecord]:
     """The features of a new cluster: Kafka's defaults, as far as they are served. One at level 0 is not written.
 
-    kraft.version has no such record: it stands beside the voters.
+    `chosen` are levels that somebody wants instead; ValueError says which cannot be had. kraft.version has no such
+    record: it stands beside the voters.
     """
     levels = {METADATA_VERSION: metadata_version}
     for name, level in default_levels(metadata_version).items():
         if name not in (METADATA_VERSION, KRAFT_VERSION):
             levels[name] = min(level, served.get(name, DISABLED).high)
-    reasons = [reason_not_ready(name, level, levels) for name, level in levels.items() if name != METADATA_VERSION]
-    assert not any(reasons), reasons
+    for name, level in chosen.items():
+        if name not in levels or level not in served.get(name, DISABLED):
+            raise ValueError(f"{name} {level} is not served; it can be {served.get(name, DISABLED)}")
+        levels[name] = level
+    for name, level in levels.items():
+        reason = reason_not_ready(name, level, levels) if name != METADATA_VERSION else None
+        if reason is not None:
+            raise ValueError(reason)
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level]
 
 
@@ -74,8 +84,13 @@ def bootstrap_checkpoint(records: Iterable[StoredRecord], *, timestamp: int) -> 
 
 def standalone_snapshot(*, node_id: int, directory_id: bytes, endpoints: Sequence[Endpoint], timestamp: int) -> bytes:
     """The content of the snapshot at offset 0: a quorum of this node alone, to which others may be added."""
-    voters = VotersRecord(version=0, voters=[voter(node_id, directory_id, endpoints)])
-    return b"".join(snapshot_batches((), timestamp=timestamp, last_contained_log_timestamp=timestamp, voters=voters))
+    return voters_snapshot([voter(node_id, directory_id, endpoints)], timestamp=timestamp)
+
+
+def voters_snapshot(voters: Sequence[VotersRecord.Voter], *, timestamp: int) -> bytes:
+    """The same for a quorum of several, which must be formatted alike."""
+    record = VotersRecord(version=0, voters=sorted(voters, key=lambda one: one.voter_id))
+    return b"".join(snapshot_batches((), timestamp=timestamp, last_contained_log_timestamp=timestamp, voters=record))
 
 
 def voter(node_id: int, directory_id: bytes, endpoints: Sequence[Endpoint]) -> VotersRecord.Voter:

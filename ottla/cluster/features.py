@@ -75,6 +75,18 @@ METADATA_VERSIONS = {
 METADATA_VERSION_MIN = min(METADATA_VERSIONS)
 METADATA_VERSION_MAX = max(METADATA_VERSIONS)
 
+
+
+def metadata_version_of(release: str) -> int:
+    """The level that a release of Kafka's is formatted with: `4.3`, `4.3.1` or `4.3-IV0`. ValueError names them all."""
+    wanted = ".".join(release.split(".")[:2])
+    found = [one.level for one in METADATA_VERSIONS.values() if wanted in (one.name, one.name.partition("-")[0])]
+    if not found:
+        low, high = METADATA_VERSIONS[METADATA_VERSION_MIN].name, METADATA_VERSIONS[METADATA_VERSION_MAX].name
+        raise ValueError(f"{release!r} is no release from {low} to {high}")
+    return max(found)
+
+
 # The level from which on the metadata log may hold something.
 MIGRATION_SINCE = 8  # RegisterBrokerRecord v2
 NO_EPOCH_BUMP_ON_ISR_SHRINK_SINCE = 12  # KAFKA-15021

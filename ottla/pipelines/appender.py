@@ -96,6 +96,8 @@ class Appender:
                 next_sequence=self.tail.next_sequence + built.record_count & SEQUENCE_MASK,
             )
         tail: Tail = self._client.call(read_tail, self._place, self._origin)
+        if produced is not None:
+            self.written_count += sum(record.offset <= tail.source_offset for record in records)
         return tail
 
     def _broken(self, how: str) -> PipelineFailed:

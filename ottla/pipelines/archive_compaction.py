@@ -53,6 +53,8 @@ def carry_out(archive: Files, merge: Merge, place: str, rewrite: Rewrite) -> Non
 
 def rewrite(session: SparkSession, archive: Files, merge: Merge, place: str) -> int:
     """Write the records of all parts into one file, in order; how many there are."""
-    frame = session.read.parquet(*(f"{archive.url}/{part.path}" for part in merge.parts))
+    # Some parts may have been written with --decode, and some without.
+    reader = session.read.option("mergeSchema", "true")
+    frame = reader.parquet(*(f"{archive.url}/{part.path}" for part in merge.parts))
     frame.coalesce(1).sortWithinPartitions("offset").write.parquet(f"{archive.url}/{place}")
     return session.read.parquet(f"{archive.url}/{place}").count()

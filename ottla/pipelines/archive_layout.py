@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 _NAME = re.compile(r"p(\d{1,10})-(\d{1,19})-(\d{1,19})-(\d{1,19})\.parquet", re.ASCII)
-_DIRECTORY = re.compile(r"topic=([\w.-]{1,249})(?:/date=(\d{4,6}-\d\d-\d\d))?(?:/hour=(\d{1,2}))?", re.ASCII)
+# A timestamp may be anything that a producer takes for one, so a date is whatever Spark makes of it.
+_DIRECTORY = re.compile(r"topic=([\w.-]{1,249})(?:/date=[^/]+(?:/hour=[^/]+)?)?", re.ASCII)
 
 
 @dataclass(frozen=True, order=True)

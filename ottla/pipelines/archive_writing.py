@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,6 +42,7 @@ class Staged(NamedTuple):
     last_offset: int
     record_count: int
     undecoded_count: int = 0
+    size_bytes: int = 0
 
 
 @dataclass
@@ -94,14 +96,14 @@ class Writer:
 
     def _staged(self, place: str, *, is_decoded: bool) -> list[Staged]:
         """What Spark has written: a look at the offsets of each file."""
-        sizes = self.archive.files(place)
+        sizes = dict(self.archive.files(place))
         if not sizes:
             return []
         from pyspark.sql import functions
 
         partition, offset = functions.col("partition"), functions.col("offset")
         undecoded = functions.expr("count_if(value IS NOT NULL AND decoded IS NULL)" if is_decoded else "0L")
-        urls = [f"{self.archive.url}/{path}" for path, _ in sizes]
+        urls = [f"{self.archive.url}/{path}" for path in sizes]
         rows = (
             self.session.read.parquet(*urls)
             .groupBy(functions.col("_metadata.file_path").alias("path"))
@@ -115,14 +117,18 @@ class Writer:
             )
             .collect()
         )
-        return [Staged(**(row.asDict() | {"path": below(self.archive.url, row["path"])})) for row in rows]
+        found = [Staged(**(row.asDict() | {"path": below(self.archive.url, row["path"])})) for row in rows]
+        return [one._replace(size_bytes=sizes[one.path]) for one in found]
 
     def _settle(self, place: str, staged: Iterable[Staged]) -> Written:
         """Move files to their places, those of low offsets first."""
         written, moves, arrived = Written(), {}, []
+        there = defaultdict(list)
+        for file in self.files:
+            there[file.log].append(file)
         for one in sorted(staged, key=lambda one: one.first_offset):
             file = placed(place, one)
-            if is_there(file, self.files, may_be_there=self._is_first):
+            if is_there(file, there[file.log], may_be_there=self._is_first):
                 written.repeated_count += one.record_count
                 continue
             moves[one.path] = file.path
@@ -185,4 +191,11 @@ def placed(place: str, staged: Staged) -> ArchivedFile:
     """Where a file goes: the same directories, below the archive itself."""
     assert staged.partition_count == 1, f"{staged} mixes partitions"
     directory = staged.path.removeprefix(place + "/").rpartition("/")[0]
-    return ArchivedFile(directory, staged.partition, staged.first_offset, staged.last_offset, staged.record_count)
+    return ArchivedFile(
+        directory,
+        staged.partition,
+        staged.first_offset,
+        staged.last_offset,
+        staged.record_count,
+        staged.size_bytes,
+    )

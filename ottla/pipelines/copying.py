@@ -1,4 +1,4 @@
-"""What `replay` and `mirror` share: the arguments about the target, its clients, and its topics made and grown.
+"""What `replay` and `mirror` share: the clients of the target, and its topics made and grown.
 
 Topics are made with at least the partitions that are to be written; what a topic is set to is the caller's.
 """
@@ -24,7 +24,7 @@ from ottla.client.topic_admin import (
     wait_until,
 )
 from ottla.commands import UsageError
-from ottla.commands.asking import TIMEOUT_SECONDS, asking, positive, positive_seconds, setting
+from ottla.commands.asking import asking
 from ottla.commands.hints import failure
 from ottla.pipelines import PipelineFailed
 from ottla.wire.compression import Codec
@@ -42,36 +42,6 @@ class Writing(NamedTuple):
     timeout_ms: int
     codec: Codec
     batch_bytes: int
-
-
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """What is said of the side that is written to."""
-    target = parser.add_argument_group("target")
-    target.add_argument(
-        "--rename",
-        type=setting,
-        metavar="TOPIC=OTHER",
-        action="append",
-        default=[],
-        help="write a topic to another one",
-    )
-    target.add_argument(
-        "--replication-factor", type=positive, metavar="N", help="copies of topics that are made (the broker's default)"
-    )
-    target.add_argument(
-        "--config", type=setting, metavar="KEY=VALUE", action="append", default=[], help="set a key of topics it makes"
-    )
-    target.add_argument("--compression", choices=sorted(CODECS), default="none", help="of the batches (none)")
-
-
-def add_timeout(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--timeout",
-        type=positive_seconds,
-        metavar="SECONDS",
-        default=TIMEOUT_SECONDS,
-        help=f"how long to try what may still succeed ({TIMEOUT_SECONDS:g})",
-    )
 
 
 def opened(bootstrap: str, timeout_seconds: float) -> AbstractContextManager[Client]:

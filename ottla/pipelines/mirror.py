@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ottla.commands.asking import Commands, positive, positive_seconds
-from ottla.pipelines.copying import add_target, add_timeout
+from ottla.pipelines.copying_arguments import add_target, add_timeout
 from ottla.pipelines.running import add_pipeline
 
 EVERY_SECONDS = 1.0

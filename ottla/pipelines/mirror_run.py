@@ -74,9 +74,10 @@ class Mirror:
         self.parsed = parsed
         self.source = source
         self.target = target
-        self.source_id = source.metadata().cluster_id or ""
-        self.target_id = target.metadata().cluster_id or ""
-        if self.source_id == self.target_id and not parsed.rename:
+        known, other = source.metadata(), target.metadata()
+        self.source_id, self.target_id = known.cluster_id or "", other.cluster_id or ""
+        # A cluster that was made from a copy of another's directories has its id as well.
+        if (known.cluster_id, known.brokers) == (other.cluster_id, other.brokers) and not parsed.rename:
             raise UsageError("--from and --to are the same cluster; copy to other topics with --rename")
         self.group_id = f"{GROUP_PREFIX}{self.target_id}"
         self.writing = writing(parsed, parsed.target)
@@ -129,8 +130,8 @@ class Mirror:
             left = unfinished(ranges, self.next_offsets)
             self.totals.behind = sum(found.end_offset - found.start_offset for found in left.values())
             status.show(f"{count_text(self.totals.records, 'record')} copied, {self.totals.behind:,} behind")
-            if left:
-                self.round(session, [self._copy(place, ranges[place]) for place in left])
+            if left and not self.round(session, [self._copy(place, ranges[place]) for place in left], asked):
+                break
             self.totals.groups += self.copier.copy(self.names, self.next_offsets)
             if not left and self.parsed.once:
                 break
@@ -141,14 +142,21 @@ class Mirror:
         if not self.parsed.json:
             self._out.line(f"{count_text(self.totals.records, 'record')} copied")
 
-    def round(self, session: SparkSession, copies: Sequence[Copy]) -> None:
+    def round(self, session: SparkSession, copies: Sequence[Copy], asked: threading.Event) -> bool:
+        """Whether it came to its end: a signal may have ended Spark's Java too, in the middle of it."""
         task = partial(copy, source=self.parsed.source, writing=self.writing)
-        results = session.sparkContext.parallelize(copies, len(copies)).map(task).collect()
+        try:
+            results = session.sparkContext.parallelize(copies, len(copies)).map(task).collect()
+        except Exception:
+            if not asked.is_set():
+                raise
+            return False
         failures = [one.failure for one in results if one.failure is not None]
         self._take([one for one in results if one.failure is None])
         if failures:
             raise PipelineFailed(failures[0])
         self._tell("round")
+        return True
 
     def _take(self, results: Sequence[Copied]) -> None:
         for one in results:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ottla.commands.asking import Commands, setting
-from ottla.pipelines.copying import add_timeout
+from ottla.pipelines.copying_arguments import add_timeout
 from ottla.pipelines.running import add_pipeline
 
 

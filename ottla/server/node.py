@@ -172,12 +172,12 @@ class Node:
         )
 
     def controller_listeners(self) -> tuple[ListenerConfig, ...]:
-        """Where this node is reached as a controller."""
-        names = {one.name for one in self.config.controller_listeners}
+        """Where this node is reached as a controller: as advertised, or else where it listens (KIP-853)."""
+        ports = {bound.config.name: bound.port for bound in self.bound}
         return tuple(
-            bound.config._replace(host=bound.config.host or "localhost", port=bound.port)
-            for bound in self.bound
-            if bound.config.name in names
+            one._replace(host=one.host or "localhost", port=one.port or ports[one.name])
+            for one in self.config.advertised_controller_listeners
+            if one.name in ports
         )
 
     def controller_endpoints(self) -> list[Endpoint]:

@@ -7,7 +7,9 @@ name others: the quorum is elsewhere, and this node joins it, as an observer unt
 
 from __future__ import annotations
 
+import contextlib
 import random
+import socket
 from collections.abc import Callable, Mapping, Sequence
 
 from ottla.cluster.bootstrap import Endpoint
@@ -17,7 +19,7 @@ from ottla.cluster.voters import Endpoint as VoterEndpoint
 from ottla.cluster.voters import VoterSet
 from ottla.config.broker import BrokerConfig
 from ottla.config.quorum_addresses import bootstrap_servers, voters
-from ottla.server.formatting import format_metadata
+from ottla.server.formatting import format_metadata, is_formatted_to_join
 from ottla.server.metadata_store import MetadataStore
 from ottla.server.quorum import Quorum
 from ottla.server.snapshotting import latest_image
@@ -33,6 +35,7 @@ def open_store(
     now_ms: int,
 ) -> MetadataStore:
     """The metadata log on the disk, made if it is not there."""
+    names_servers = bool(config.controller_quorum_bootstrap_servers)
     format_metadata(
         disk,
         config.log_directories,
@@ -42,7 +45,8 @@ def open_store(
         directory_id=directory_id,
         endpoints=endpoints,
         now_ms=now_ms,
-        is_quorum_elsewhere=is_quorum_elsewhere(config, endpoints),
+        is_quorum_elsewhere=is_quorum_elsewhere(config, endpoints)
+        or (names_servers and is_formatted_to_join(disk, config.metadata_directory)),
     )
     return MetadataStore(
         disk,
@@ -53,14 +57,36 @@ def open_store(
     )
 
 
-def is_quorum_elsewhere(config: BrokerConfig, endpoints: Sequence[Endpoint]) -> bool:
+def is_quorum_elsewhere(
+    config: BrokerConfig, endpoints: Sequence[Endpoint], is_this_machine: Callable[[str], bool] | None = None
+) -> bool:
     """Whether somebody else says who votes: the configuration, or a quorum that this node joins.
 
-    One bootstrap server at a port of our own is taken for us: by how many names a host goes, nobody knows.
+    One bootstrap server at a port of our own, on this machine, is us.
     """
-    servers = set(bootstrap_servers(config.controller_quorum_bootstrap_servers))
-    is_own = len(servers) == 1 and all(port in {one.port for one in endpoints} for _, port in servers)
-    return bool(config.controller_quorum_voters) or not config.is_controller or bool(servers and not is_own)
+    servers = bootstrap_servers(config.controller_quorum_bootstrap_servers)
+    if config.controller_quorum_voters or not config.is_controller:
+        return True
+    own = {(one.host, one.port) for one in endpoints}
+    own_ports = {one.port for one in endpoints}
+    is_this_machine = is_this_machine or is_own_address
+    is_own = len(set(servers)) == 1 and all(
+        (host, port) in own or (port in own_ports and is_this_machine(host)) for host, port in servers
+    )
+    return bool(servers) and not is_own
+
+
+def is_own_address(host: str) -> bool:
+    """Whether a name leads to this machine: by one of its addresses something can be bound here."""
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)
+    except OSError:
+        return False
+    for family, kind, protocol, _, address in found:
+        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as one:
+            one.bind(address)
+            return True
+    return False
 
 
 def open_quorum(

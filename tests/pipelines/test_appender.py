@@ -85,6 +85,7 @@ def test_a_topic_that_changes_batches_is_copied_to_all_the_same(configs: dict[st
         appender.append([record(0), record(1)])
         appender.append([record(2)])
         assert source_offsets(client) == [0, 1, 2]
+        assert appender.written_count == 3
 
 
 def test_a_batch_that_is_too_large_is_halved_and_a_record_is_not() -> None:

@@ -31,6 +31,7 @@ def file(first: int, last: int, *, size: int = 10, partition: int = 0, directory
     [
         "topic=a.b-c_d/p3-100-250-151.parquet",
         "topic=orders/date=2024-05-06/p0-0-0-1.parquet",
+        "topic=orders/date=+55841-01-01/p0-0-0-1.parquet",
         "topic=orders/date=2024-05-06/hour=07/p0-9223372036854775806-9223372036854775807-2.parquet",
     ],
 )
@@ -50,6 +51,7 @@ def test_a_path_is_read_and_written_alike(path: str) -> None:
         "topic=orders/p3-100-250-151.parquet.crc",
         "topic=orders/elsewhere/p3-100-250-151.parquet",
         "other=orders/p3-100-250-151.parquet",
+        "topic=orders/hour=07/p3-100-250-151.parquet",
     ],
 )
 def test_what_is_no_part_of_an_archive_is_not_taken_for_one(path: str) -> None:

@@ -94,6 +94,24 @@ def test_without_an_end_it_goes_on_until_it_is_stopped() -> None:
         assert len(stored(target, ORDERS)) == 7
 
 
+def test_a_signal_that_ends_java_too_ends_it_as_any_other() -> None:
+    asked = threading.Event()
+
+    def java_ends() -> None:
+        asked.set()
+        raise ConnectionRefusedError
+
+    def java_fails() -> None:
+        raise ZeroDivisionError
+
+    with mirrored("orders") as (mirror, source, _):
+        fill(source, 2)
+        run(mirror, Here(java_ends), asked)
+        asked.clear()
+        with pytest.raises(ZeroDivisionError):
+            run(mirror, Here(java_fails), asked)
+
+
 def test_topics_that_come_are_copied_too() -> None:
     asked = threading.Event()
     with mirrored("--pattern", "orders.*", "--every", "0.01") as (mirror, source, target):
@@ -128,7 +146,7 @@ def test_what_a_task_failed_with_ends_it_after_the_others_are_counted() -> None:
 
 
 def test_what_was_missed_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    with mirrored("orders", "--once") as (mirror, source, target):
+    with mirrored("orders", "--once") as (mirror, source, _):
         fill(source, 2)
         run(mirror)
         fill(source, 3)

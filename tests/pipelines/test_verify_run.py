@@ -33,7 +33,7 @@ def test_arguments_that_fit_are_taken(words: list[str]) -> None:
 
 def test_the_options_of_the_format_fix_the_extent() -> None:
     starts = {TopicPartition("a", 0): 5, TopicPartition("a", 1): 0, TopicPartition("b", 0): 7}
-    options = reading_options("x:1", starts, {place: 9 for place in starts})
+    options = reading_options("x:1", starts, dict.fromkeys(starts, 9))
     assert json.loads(options["assign"]) == {"a": [0, 1], "b": [0]}
     assert json.loads(options["startingOffsets"]) == {"a": {"0": 5, "1": 0}, "b": {"0": 7}}
     assert json.loads(options["endingOffsets"]) == {"a": {"0": 9, "1": 9}, "b": {"0": 9}}

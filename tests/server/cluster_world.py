@@ -184,11 +184,11 @@ async def a_cluster(path: Path, count: int, **settings: str) -> AsyncIterator[Ru
                     node.begin()
                 for node in nodes:
                     await node.ready()
-            await until(lambda: all(len(_counted_on(node)) == count for node in nodes))
+            await until(lambda: all(len(counted_on(node)) == count for node in nodes))
             yield cluster
             for node in cluster.up:
                 nursery.start_soon(node.stop)
 
 
-def _counted_on(node: ClusterNode) -> list[int]:
+def counted_on(node: ClusterNode) -> list[int]:
     return [id for id, broker in node.broker.image.brokers.by_id.items() if broker.is_active]

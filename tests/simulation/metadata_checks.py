@@ -1,6 +1,6 @@
 """What must hold of the quorum at every step, however it is troubled: Kafka's raft invariants, and images that agree.
 
-- a node's epoch does not go back, nor over a crash, and it votes once in an epoch, whatever it forgets;
+- a node's epoch is on its disk before anybody hears of it, and does not go back, nor over a crash; it votes once in an epoch, whatever it forgets;
 - at most one node leads in an epoch, it holds all that was committed before, and serves not before it has committed
   a record of its own epoch;
 - the high watermark of a running node never falls, and is not cut off; what is below any node's is the same on all, for
@@ -98,6 +98,11 @@ class MetadataChecks:
             return
         assert before in (None, state.voted.id), f"node {replica.id} votes twice in {state.epoch}"
         self._votes[replica.id, state.epoch] = state.voted.id
+
+    def settled(self, replica: QuorumReplica) -> None:
+        """All that an event wanted done is done, and said."""
+        epoch, saved = replica.raft.epoch, self._epochs.get(replica.id, 0)
+        assert epoch == saved, f"node {replica.id} speaks in epoch {epoch} and remembers {saved}"
 
     def answering(self, replica: QuorumReplica, request: Request, response: Response) -> None:
         """A vote that is given, as the candidate sees it: whatever the disk says."""

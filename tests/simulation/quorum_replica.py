@@ -73,6 +73,8 @@ class Checks(Protocol):
 
     def after(self, replica: QuorumReplica, effect: Effect) -> None: ...
 
+    def settled(self, replica: QuorumReplica) -> None: ...
+
     def answering(self, replica: QuorumReplica, request: Request, response: Response) -> None: ...
 
 
@@ -200,6 +202,7 @@ class QuorumReplica:
 
     def settle(self) -> None:
         """After every event: begin the sync that is wanted, and set the alarm."""
+        self._checks.settled(self)
         if self.quorum._flushes and not self._is_syncing:
             self._is_syncing = True
             flush_id = self.quorum._flushes[-1]

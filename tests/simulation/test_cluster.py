@@ -59,6 +59,7 @@ STORMS: dict[str, dict[str, int]] = {
     "voters": {"reconfiguration": 500, "partition": 40, "assassination": 40, "reassignment": 0},
     "moves": {"reassignment": 200, "pause": 10, "power_cut": 10},
     "pauses": {"pause": 20, "partition": 40, "operation": 300},
+    "everything": {"pause": 20, "stop": 10, "power_cut": 15, "cut_within": 10, "partition": 30, "reassignment": 10},
     "snapshots": {"operation": 500, "pause": 10, "partition": 40, "kill": 5},
 }
 
