@@ -163,6 +163,11 @@ def test_what_is_another_archive_or_held_by_somebody_is_refused(archive: Archive
     told = archive(f"{topic}.other", "--once")
     assert told.status == 1
     assert f"it holds the topics {topic}, and not the topics {topic}.other" in told.err
+    archive.path = archive.path.parent / "second"
+    told = archive(topic, "--once", "--checkpoint", str(archive.path.parent / "archive" / "_checkpoint"))
+    assert told.status == 1
+    assert "is a checkpoint of something else. Choose another --checkpoint" in told.err
+    archive.path = archive.path.parent / "archive"
     (archive.path / "_lock.json").write_text('{"host": "elsewhere", "pid": 1}')
     told = archive(topic, "--once")
     assert told.status == 1

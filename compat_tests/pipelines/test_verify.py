@@ -121,12 +121,10 @@ def test_the_first_difference_is_shown_field_by_field(kafka_to_ottla: tuple[str,
     told = sides.verify()
     assert (told.status, told.err) == (1, f"different: {sides.topic}-0\n")
     assert told.lines[1].split()[:4] == [sides.topic, "0", str(COUNT), str(COUNT)]
-    assert told.lines[3:] == [
-        f"first difference: {sides.topic}-0 at offset 7",
-        "FIELD    FIRST                         SECOND",
-        'value    "{\\"id\\": 7, \\"name\\": \\"n7\\"}"  "other"',
-        'headers  h="7", empty=""               none',
-    ]
+    assert told.lines[3] == f"first difference: {sides.topic}-0 at offset 7"
+    assert [line.split()[0] for line in told.lines[4:]] == ["FIELD", "value", "headers"]
+    assert told.lines[5].endswith('  "other"')
+    assert told.lines[6].split()[1:] == ['h="7",', 'empty=""', "none"]
     (row,) = sides.verify("--json").rows
     assert [one["field"] for one in row["fields"]] == ["value", "headers"]
 

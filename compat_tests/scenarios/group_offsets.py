@@ -188,7 +188,7 @@ def not_deleted_while_members_are_there(stage: Stage) -> None:
 
 @AREA.at(OffsetCommitRequest, versions=(2, 4))
 def committed_with_a_time_to_live(stage: Stage, version: int) -> None:
-    """Kafka keeps no such times any more: the offset stays."""
+    """It stays until somebody looks for what is over; see `passing_time`."""
     topic = stage.topic()
     committed(stage, version, topic, {0: 5}, retention_time_ms=1)
     fetched(stage, 9, topic, [0])

@@ -40,6 +40,13 @@ NONE, NOTHING, ALL = 0, -1, 4
 # Members of classic groups
 
 
+def keep(stage: Stage, **more: Any) -> str:
+    """An offset that outlives the scenario; its topic."""
+    topic = stage.topic(".kept")
+    committed(stage, 8, topic, {0: 5}, **more)
+    return topic
+
+
 def wait_for(stage: Stage, state: str) -> None:
     def is_so() -> bool:
         (group,) = stage.quietly(DescribeGroupsRequest, 0, {"groups": [stage.name]}).groups
@@ -57,8 +64,7 @@ def until_told(stage: Stage, member: Member) -> None:
 
 @AREA.at(JoinGroupRequest, {"by itself": None, "with a name": "static"}, versions=(0, 5, 9))
 def a_member_falls_silent(stage: Stage, version: int, instance_id: str | None) -> None:
-    topic = stage.topic()
-    committed(stage, 8, topic, {0: 5})
+    topic = keep(stage)
     member = Member(stage, "a", instance_id=instance_id)
     member.join(version, **SHORT)
     member.sync({member.id: b"all of it"})
@@ -72,6 +78,7 @@ def a_member_falls_silent(stage: Stage, version: int, instance_id: str | None) -
 
 @AREA.one
 def one_of_two_members_falls_silent(stage: Stage) -> None:
+    keep(stage)
     first, second = group_of_one(stage), Member(stage, "b")
     second.begin_join(**SHORT)
     second.id = second.finish_join().member_id
@@ -93,6 +100,7 @@ def one_of_two_members_falls_silent(stage: Stage) -> None:
 @AREA.one
 def a_member_does_not_join_again(stage: Stage) -> None:
     """Its session is long; it is the rebalance that does not wait for it."""
+    keep(stage)
     first, second = Member(stage, "a"), Member(stage, "b")
     first.join(rebalance_timeout_ms=SESSION_MS)
     first.sync({first.id: b"all of it"})
@@ -104,7 +112,7 @@ def a_member_does_not_join_again(stage: Stage) -> None:
 
 @AREA.one
 def a_leader_assigns_nothing(stage: Stage) -> None:
-    committed(stage, 8, stage.topic(), {0: 5})
+    keep(stage)
     leader = Member(stage, "a")
     leader.join(rebalance_timeout_ms=SESSION_MS)
     wait_for(stage, "Empty")
@@ -144,20 +152,22 @@ def partition_count(answer: Any) -> int:
 @AREA.at(ConsumerGroupHeartbeatRequest, {"by itself": None, "with a name": "static"})
 def a_consumer_falls_silent(stage: Stage, version: int, instance_id: str | None) -> None:
     topic = known_topic(stage, 2)
-    joined(stage, version, "a", [topic], instance_id=instance_id)
-    committed(stage, 9, topic, {0: 3}, member_id="a", generation_id_or_member_epoch=1, group_instance_id=instance_id)
+    epoch = joined(stage, version, "a", [topic], instance_id=instance_id).member_epoch
+    identity = {"member_id": "a", "generation_id_or_member_epoch": epoch, "group_instance_id": instance_id}
+    committed(stage, 9, topic, {0: 3}, **identity)
     wait_until_nobody_is_there(stage)
     consumer_groups.describe(stage)
-    beat(stage, version, "a", 1)
-    committed(stage, 9, topic, {0: 9}, member_id="a", generation_id_or_member_epoch=1)
+    beat(stage, version, "a", epoch)
+    committed(stage, 9, topic, {0: 9}, **identity)
     fetched(stage, 9, topic, [0])
 
 
 @AREA.one
 def a_static_consumer_does_not_come_back(stage: Stage) -> None:
     topic = known_topic(stage, 2)
-    joined(stage, 1, "a", [topic], instance_id="static")
-    committed(stage, 9, topic, {0: 3}, member_id="a", generation_id_or_member_epoch=1)
+    epoch = joined(stage, 1, "a", [topic], instance_id="static").member_epoch
+    identity = {"member_id": "a", "generation_id_or_member_epoch": epoch, "group_instance_id": "static"}
+    committed(stage, 9, topic, {0: 3}, **identity)
     beat(stage, 1, "a", LEAVING_FOR_A_WHILE, instance_id="static")
     consumer_groups.describe(stage)
     wait_until_nobody_is_there(stage)
@@ -168,27 +178,35 @@ def a_static_consumer_does_not_come_back(stage: Stage) -> None:
 @AREA.one
 def one_of_two_consumers_falls_silent(stage: Stage) -> None:
     topic = known_topic(stage, ALL)
-    joined(stage, 1, "a", [topic])
-    beat(stage, 1, "a", 1, topic_partitions=owned(stage, topic, [0, 1, 2, 3]))
+    epoch = joined(stage, 1, "a", [topic]).member_epoch
+    beat(stage, 1, "a", epoch, topic_partitions=owned(stage, topic, [0, 1, 2, 3]))
     joined(stage, 1, "b", [topic])
-    told = beats_until(stage, "a", 1, lambda answer: partition_count(answer) == ALL // 2)
+    told = beats_until(stage, "a", epoch, lambda answer: partition_count(answer) == ALL // 2)
     kept = [{"topic_id": one.topic_id, "partitions": list(one.partitions)} for one in told.assignment.topic_partitions]
     stage.note("kept", sorted(kept[0]["partitions"]))
     beats_until(stage, "a", told.member_epoch, lambda answer: partition_count(answer) == ALL, topic_partitions=kept)
     consumer_groups.describe(stage)
-    beat(stage, 1, "b", 2)
+    beat(stage, 1, "b", epoch + 1)
 
 
 @AREA.one
 def a_consumer_keeps_what_it_must_give_up(stage: Stage) -> None:
+    """The other one lives, and gets all of it in the end."""
     topic = known_topic(stage, ALL)
     everything = owned(stage, topic, [0, 1, 2, 3])
-    joined(stage, 1, "a", [topic], rebalance_timeout_ms=SESSION_MS)
-    beat(stage, 1, "a", 1, topic_partitions=everything)
-    joined(stage, 1, "b", [topic])
-    beat(stage, 1, "a", 1, topic_partitions=everything)
-    refused = beats_until(stage, "a", 1, lambda answer: answer.error_code != NONE)
+    epoch = joined(stage, 1, "a", [topic], rebalance_timeout_ms=SESSION_MS).member_epoch
+    beat(stage, 1, "a", epoch, topic_partitions=everything)
+    other_epoch = joined(stage, 1, "b", [topic]).member_epoch
+    other = {"group_id": stage.name, "member_id": "b", "member_epoch": other_epoch}
+
+    def is_refused(answer: Any) -> bool:
+        if answer.error_code == NONE:
+            other["member_epoch"] = stage.quietly(ConsumerGroupHeartbeatRequest, 1, other).member_epoch
+        return bool(answer.error_code != NONE)
+
+    refused = beats_until(stage, "a", epoch, is_refused, topic_partitions=everything)
     stage.note("refused", int(refused.error_code))
+    beats_until(stage, "b", other["member_epoch"], lambda answer: partition_count(answer) == ALL, topic_partitions=[])
     consumer_groups.describe(stage)
 
 
@@ -233,6 +251,7 @@ def the_last_offset_takes_the_group_with_it(stage: Stage) -> None:
 @AREA.one
 def offsets_of_a_group_that_is_there(stage: Stage) -> None:
     """What its members read stays, whatever its time to live; the rest goes."""
+    keep(stage)
     read, other = stage.topic(), stage.topic(".other")
     name = read.encode()
     subscription = b"\0\1" + b"\0\0\0\1" + len(name).to_bytes(2, "big") + name + b"\xff\xff\xff\xff" + b"\0\0\0\0"
@@ -245,17 +264,19 @@ def offsets_of_a_group_that_is_there(stage: Stage) -> None:
     stage.in_time("the offset is forgotten", lambda: is_forgotten(stage, other, 0))
     fetched(stage, 9, None, [])
     leave(stage, 5, {"member_id": member.id})
-    wait_for(stage, "Dead")
+    stage.in_time("the other offset is forgotten", lambda: is_forgotten(stage, read, 0))
+    fetched(stage, 9, None, [])
 
 
 @AREA.one
 def offsets_after_the_time_of_all(stage: Stage) -> None:
     """A minute after the commit, or after the group has lost its last member."""
     topic = stage.topic(partitions=2)
+    other = {"group_id": f"{stage.name}.other"}
     committed(stage, 8, topic, {0: 5})
     committed(stage, 4, topic, {1: 5}, retention_time_ms=600_000)
+    committed(stage, 8, topic, {1: 5}, **other)
     member = Member(stage, "a")
-    other = {"group_id": f"{stage.name}.other"}
     member.join(**other)
     member.sync({member.id: b"all of it"}, **other)
     identity = {"generation_id_or_member_epoch": member.generation, "member_id": member.id}

@@ -115,5 +115,5 @@ def keys_and_times_that_are_wrong_together(stage: Stage) -> None:
 
 
 @AREA.one
-def a_time_before_all_time(stage: Stage) -> None:
+def another_largest_time_of_a_record_before_its_batch(stage: Stage) -> None:
     taken_or_not(stage, stage.topic(), with_body(b"\x0e\0\3\0\1\2a\0"))

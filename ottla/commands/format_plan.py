@@ -127,7 +127,9 @@ def _records(
         raise FormatError(f"--release-version: {error}") from error
     if METADATA_VERSION in levels:
         if release is not None:
-            raise FormatError(f"--release-version and --feature {METADATA_VERSION} say the same thing; give one of them")
+            raise FormatError(
+                f"--release-version and --feature {METADATA_VERSION} say the same thing; give one of them"
+            )
         metadata_version = levels.pop(METADATA_VERSION)
         if not METADATA_VERSION_MIN <= metadata_version <= METADATA_VERSION_MAX:
             raise FormatError(f"{METADATA_VERSION} {metadata_version} is not one that can be written")

@@ -23,14 +23,15 @@ from ottla.commands.asking import BOOTSTRAP, ENVIRONMENT, asking
 from ottla.commands.hints import not_there
 from ottla.commands.terminal import Terminal
 from ottla.commands.text_form import compact_json, count_text
+from ottla.pipelines import PipelineFailed
 from ottla.pipelines.archive_compaction import compact
 from ottla.pipelines.archive_layout import next_offsets, starting_offsets
 from ottla.pipelines.archive_lock import locked
-from ottla.pipelines.archive_settings import ArchiveSettings, check_arguments, settle
+from ottla.pipelines.archive_settings import ArchiveSettings, check_arguments, settle, settle_checkpoint
 from ottla.pipelines.archive_writing import Writer
 from ottla.pipelines.decoding import decoded, schema_text
 from ottla.pipelines.file_system import Directory
-from ottla.pipelines.running import pipeline_session
+from ottla.pipelines.running import pipeline_session, reason_of
 from ottla.pipelines.streaming import BatchWriter, StatusLine, behind_of, watch
 from ottla.wire.primitives import uuid_text
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 EARLIEST, LATEST = -2, -1
 CHECKPOINT = "_checkpoint"
+SIGNS_OF_LOSS = ("failOnDataLoss", "KAFKA_DATA_LOSS", "OffsetOutOfRange")
 
 
 @dataclass
@@ -125,14 +127,18 @@ class Run:
     def archive(self, source: Source) -> None:
         """Read until all is there, or until somebody stops it."""
         topics = None if self.parsed.pattern is not None else tuple(sorted(self.parsed.topics))
-        settle(
-            self.directory,
-            ArchiveSettings(source.cluster_id, topics, self.parsed.pattern, self.parsed.by, source.topic_ids),
-        )
+        settings = ArchiveSettings(source.cluster_id, topics, self.parsed.pattern, self.parsed.by, source.topic_ids)
+        settle(self.directory, settings)
+        if self.parsed.checkpoint:
+            settle_checkpoint(Directory(self.session, self.parsed.checkpoint), settings)
         batches = BatchWriter(self._write)
         query = self._query(source, batches)
         try:
             watch(query, batches, lambda: self._show(query))
+        except Exception as error:
+            if lost := lost_records(str(error)):
+                raise lost from error
+            raise
         finally:
             self.status.erase()
 
@@ -185,6 +191,15 @@ class Run:
     def _line(self, row: dict[str, Any]) -> None:
         self.out.line(compact_json(row))
         self.out.stream.flush()
+
+
+def lost_records(told: str) -> PipelineFailed | None:
+    """What to say where Spark has found records gone, or a topic; None where it says something else."""
+    if not any(sign in told for sign in SIGNS_OF_LOSS):
+        return None
+    return PipelineFailed(
+        f"records were deleted before they were archived: {reason_of(told)}; --skip-lost goes on without them"
+    )
 
 
 def reading_options(

@@ -66,7 +66,14 @@ def subscription_text(settings: ArchiveSettings) -> str:
     return f"the topics {', '.join(settings.topics)}"
 
 
-def settle(archive: Files, now: ArchiveSettings) -> None:
+def settle_checkpoint(checkpoint: Files, now: ArchiveSettings) -> None:
+    """The same for a checkpoint that lies elsewhere: one of other topics would send Spark to offsets of theirs."""
+    if checkpoint.exists("metadata") and not checkpoint.exists(FILE):
+        raise PipelineFailed(f"{checkpoint.url} is a checkpoint of something else. Choose another --checkpoint")
+    settle(checkpoint, now, "--checkpoint")
+
+
+def settle(archive: Files, now: ArchiveSettings, option: str = "--output") -> None:
     """Keep what a new archive begins with; PipelineFailed where an old one was begun otherwise."""
     if not archive.exists(FILE):
         archive.write(FILE, now.to_json())
@@ -76,7 +83,7 @@ def settle(archive: Files, now: ArchiveSettings) -> None:
     except ValueError as error:
         raise PipelineFailed(f"{archive.url}/{FILE} cannot be read: {error}") from error
     if found := differences(before, now):
-        raise PipelineFailed(f"{archive.url} is another archive: {'; '.join(found)}. Choose another --output")
+        raise PipelineFailed(f"{archive.url} is of another archive: {'; '.join(found)}. Choose another {option}")
     together = replace(now, topic_ids={**before.topic_ids, **now.topic_ids})
     if together != before:
         archive.write(FILE, together.to_json())

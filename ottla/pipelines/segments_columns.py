@@ -9,13 +9,14 @@ a batch whose records nobody wants to see, the header is enough. It knows neithe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy
 import numpy.typing
 import pyarrow
 
-from ottla.pipelines.segments_fields import Fields, NoRecords, Span, find_fields, header_lists, record_starts
+from ottla.pipelines.segments_fields import Fields, NoRecords, Span, all_record_starts, find_fields, header_lists
 from ottla.wire.compression import Codec, decompress
 from ottla.wire.records import BatchBuilder, LegacyEntry, RecordBatch, iter_legacy_records
 from ottla.wire.records.batch import LOG_APPEND_TIME_FLAG
@@ -158,15 +159,10 @@ class _Decoding:
         if not held:
             return b"", None, None
         data = b"".join([one.data for one in held])
-        starts: list[int] = []
-        position = 0
+        ends = list(accumulate(len(one.data) for one in held))
         needs_content = not {"key", "value", "headers"}.isdisjoint(self.wanted.columns)
         try:
-            for one in held:
-                end = position + len(one.data)
-                record_starts(data, position, end, one.record_count, starts)
-                position = end
-            found = numpy.array(starts, dtype=numpy.int64)
+            found = all_record_starts(data, ends, [one.record_count for one in held])
             fields = find_fields(numpy.frombuffer(data, dtype=numpy.uint8), found, with_content=needs_content)
         except NoRecords as error:
             raise NoRecords(_origin(held, error.number), error.why) from None

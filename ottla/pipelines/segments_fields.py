@@ -1,13 +1,15 @@
 """Where the fields of many records lie, found for all of them together.
 
 Works on the uncompressed records of message format v2, of any number of batches put one behind the other. The hop from
-length to length is the only loop over records, and runs of records of one size are taken in one step. What does not
-fit, to the byte, is NoRecords with the number of the record; nothing is read beyond the end. It knows neither batches
-nor columns.
+length to length is the only loop over records: through many batches side by side, or in one batch by runs of records
+of one size. What does not fit, to the byte, is NoRecords with the number of the record; nothing is read beyond the end.
+It knows neither batches nor columns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy
@@ -20,6 +22,8 @@ BODY_BYTES_MIN = 6
 VARINT_BYTES_MAX = 5
 VARLONG_BYTES_MAX = 10
 HEADER_BYTES_MIN = 2
+# With fewer batches than this side by side, or one much longer than the others, one after the other is faster.
+LANES_MIN = 24
 
 Bytes = numpy.typing.NDArray[numpy.uint8]
 Integers = numpy.typing.NDArray[numpy.int64]
@@ -56,6 +60,50 @@ class Fields(NamedTuple):
     header_counts: Integers | None
     header_positions: Integers | None
     ends: Integers
+
+
+def all_record_starts(data: bytes, ends: Sequence[int], counts: Sequence[int]) -> Integers:
+    """Where each record begins, of batches that lie back to back, end where `ends` says and hold so many records."""
+    if sum(counts) >= LANES_MIN * max(counts):
+        found = _starts_in_lanes(data, numpy.array(ends, dtype=numpy.int64), numpy.array(counts, dtype=numpy.int64))
+        if found is not None:
+            return found
+    starts: list[int] = []
+    position = 0
+    for end, count in zip(ends, counts, strict=True):
+        record_starts(data, position, end, count, starts)
+        position = end
+    return numpy.array(starts, dtype=numpy.int64)
+
+
+def _starts_in_lanes(data: bytes, ends: Integers, counts: Integers) -> Integers | None:
+    """The hop through all batches at once, a record of each at every step; None: one by one, something is unusual."""
+    # The two bytes that begin at each position, so that one look into a table is a step.
+    pairs = numpy.ndarray((len(data),), dtype="<u2", buffer=data + b"\0", strides=(1,))
+    order = numpy.argsort(-counts, kind="stable")
+    firsts, counts = (numpy.cumsum(counts) - counts)[order], counts[order]
+    positions = numpy.append(0, ends[:-1])[order]
+    starts = numpy.empty(int(counts.sum()), dtype=numpy.int64)
+    sizes = _short_sizes()
+    lane_counts = numpy.searchsorted(-counts, -numpy.arange(int(counts[0]))).tolist()
+    try:
+        for step, lane_count in enumerate(lane_counts):
+            here = positions[:lane_count]
+            starts[firsts[:lane_count] + step] = here
+            here += sizes[pairs[here]]
+    except IndexError:
+        return None
+    return starts if numpy.array_equal(positions, ends[order]) else None
+
+
+@cache
+def _short_sizes() -> Integers:
+    """The size of a record by its first two bytes, its length included; 0 where the length is longer, or none."""
+    first, second = numpy.arange(1 << 16) & 0xFF, numpy.arange(1 << 16) >> 8
+    is_short = first < 0x80
+    lengths = numpy.where(is_short, first, first & 0x7F | second << 7)
+    is_length = (lengths & 1 == 0) & (is_short | (second < 0x80)) & (lengths >> 1 >= BODY_BYTES_MIN)
+    return numpy.where(is_length, (lengths >> 1) + numpy.where(is_short, 1, 2), 0).astype(numpy.int64)
 
 
 def record_starts(data: bytes, position: int, end: int, count: int, starts: list[int]) -> None:

@@ -41,7 +41,7 @@ def at_own_offsets(frame: DataFrame) -> DataFrame:
 
 def at_source_offsets(frame: DataFrame, cluster: str) -> DataFrame:
     """A side that was copied from a cluster: positions are in headers, which are then taken off."""
-    last = f.element_at("headers", -1)
+    last = f.try_element_at("headers", f.lit(-1))
     prefix = f.concat(f.lit(f"{cluster}/"), f.col("topic"), f.lit("/"), f.col("partition").cast("string"), f.lit("/"))
     text = last["value"].cast("string")
     is_copy = (f.size("headers") > 0) & (last["key"] == KEY.decode()) & text.startswith(prefix)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
@@ -48,6 +48,13 @@ NO_EPOCH = -1
 CONTROLLER = "controller"
 # How many reads of what is not in memory go on at once: more would only make the disk seek.
 DISK_READERS_MAX = 8
+
+
+class HasLeaderEpoch(Protocol):
+    """A replica, led here or not."""
+
+    @property
+    def leader_epoch(self) -> int: ...
 
 
 class Broker:
@@ -192,7 +199,7 @@ class Broker:
     def partitions(self) -> list[Partition]:
         return [partition for partitions in self._by_name.values() for partition in partitions.values()]
 
-    def check_leader_epoch(self, partition: Partition, epoch: int) -> None:
+    def check_leader_epoch(self, partition: HasLeaderEpoch, epoch: int) -> None:
         """What a client believes about the leader must not be out of date, nor ahead of us (KIP-320)."""
         if epoch in (NO_EPOCH, partition.leader_epoch):
             return

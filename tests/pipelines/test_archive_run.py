@@ -10,7 +10,16 @@ import pytest
 
 from ottla import cli
 from ottla.commands import CommandFailed, UsageError
-from ottla.pipelines.archive_run import Source, Totals, asked_source, matching, reading_options, status_text, summary
+from ottla.pipelines.archive_run import (
+    Source,
+    Totals,
+    asked_source,
+    lost_records,
+    matching,
+    reading_options,
+    status_text,
+    summary,
+)
 from ottla.testing import Broker
 
 SOURCE = Source("host:9092", "cluster", {"a": (0, 1)})
@@ -60,6 +69,14 @@ def test_the_cluster_is_asked_before_spark_starts() -> None:
             asked_source(parsed("order", "-b", broker.bootstrap_servers))
     with pytest.raises(CommandFailed, match=r"no broker answers at 127\.0\.0\.1:1"):
         asked_source(parsed("orders", "-b", "127.0.0.1:1", "--timeout", "5"))
+
+
+def test_records_that_are_gone_are_told_with_the_way_out() -> None:
+    told = lost_records("Writing failed.\nCaused by: x.y.Lost: gone; set the source option failOnDataLoss to false")
+    assert told is not None
+    assert str(told).startswith("records were deleted before they were archived: gone; ")
+    assert str(told).endswith("; --skip-lost goes on without them")
+    assert lost_records("Caused by: x.y.Other: no") is None
 
 
 def test_what_was_done_is_told_in_words() -> None:

@@ -10,7 +10,14 @@ import pytest
 
 from ottla.commands import UsageError
 from ottla.pipelines import PipelineFailed
-from ottla.pipelines.archive_settings import FILE, ArchiveSettings, check_arguments, differences, settle
+from ottla.pipelines.archive_settings import (
+    FILE,
+    ArchiveSettings,
+    check_arguments,
+    differences,
+    settle,
+    settle_checkpoint,
+)
 from tests.pipelines.memory_files import MemoryFiles
 
 BEGUN = ArchiveSettings("cluster-1", ("a", "b"), None, "date", {"a": "id-a"})
@@ -39,11 +46,22 @@ def test_something_else_is_refused_and_changes_nothing(changed: dict[str, Any], 
     archive = MemoryFiles()
     settle(archive, BEGUN)
     before = dict(archive.texts)
-    with pytest.raises(PipelineFailed, match="another archive") as refused:
+    with pytest.raises(PipelineFailed, match="of another archive") as refused:
         settle(archive, replace(BEGUN, **changed))
     assert told in str(refused.value)
     assert archive.texts == before
     assert differences(BEGUN, BEGUN) == []
+
+
+def test_a_checkpoint_that_lies_elsewhere_is_told_from_that_of_something_else() -> None:
+    checkpoint = MemoryFiles()
+    settle_checkpoint(checkpoint, BEGUN)
+    checkpoint.texts["metadata"] = ""
+    settle_checkpoint(checkpoint, BEGUN)
+    with pytest.raises(PipelineFailed, match=r"it holds the topics a, b, and not the topics c.* another --checkpoint"):
+        settle_checkpoint(checkpoint, replace(BEGUN, topics=("c",)))
+    with pytest.raises(PipelineFailed, match="a checkpoint of something else"):
+        settle_checkpoint(MemoryFiles(metadata=""), BEGUN)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}"])

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.pipelines.segments_fields import NoRecords, find_fields, header_lists, read_varints, record_starts
+from ottla.pipelines.segments_fields import (
+    LANES_MIN,
+    NoRecords,
+    all_record_starts,
+    find_fields,
+    header_lists,
+    read_varints,
+    record_starts,
+)
 from ottla.wire.primitives import varint
 from ottla.wire.records import BatchBuilder, RecordBatch, iter_records
 
@@ -151,3 +159,41 @@ def test_only_what_is_asked_for_is_looked_at() -> None:
     data = record_bytes(5, 0)
     fields = find_fields(numpy.frombuffer(data, dtype=numpy.uint8), numpy.array([0]), with_content=False)
     assert (fields.keys, fields.values, fields.header_counts) == (None, None, None)
+
+
+def many_batches(seed: int) -> tuple[bytes, list[int], list[int], list[int]]:
+    """Batches side by side: their bytes, where each ends, how many records each has, and where those begin."""
+    random = Random(seed)
+    data, ends, counts, starts = b"", [], [], []
+    for _ in range(3 * LANES_MIN):
+        count = random.randint(3, 9)
+        for number in range(count):
+            starts.append(len(data))
+            data += record_bytes(random.choice([0, 20, 70, 900]), number)
+        ends.append(len(data))
+        counts.append(count)
+    return data, ends, counts, starts
+
+
+def test_batches_side_by_side_are_hopped_through_as_one_by_one() -> None:
+    data, ends, counts, starts = many_batches(1)
+    assert all_record_starts(data, ends, counts).tolist() == starts
+    assert all_record_starts(data[: ends[1]], ends[:2], counts[:2]).tolist() == starts[: sum(counts[:2])]
+
+
+def test_a_long_record_among_batches_side_by_side() -> None:
+    data, ends, counts, starts = many_batches(2)
+    long = record_bytes(9_000, 0)
+    starts = [0, *(start + len(long) for start in starts)]
+    assert (
+        all_record_starts(long + data, [len(long), *(end + len(long) for end in ends)], [1, *counts]).tolist() == starts
+    )
+
+
+@pytest.mark.parametrize("change", [1, -1])
+def test_a_wrong_count_among_batches_side_by_side_is_found(change: int) -> None:
+    data, ends, counts, _ = many_batches(3)
+    counts[40] += change
+    with pytest.raises(NoRecords) as caught:
+        all_record_starts(data, ends, counts)
+    assert sum(counts[:40]) <= caught.value.number <= sum(counts[:41])

@@ -29,7 +29,9 @@ from tests.server.cluster_world import CLUSTER_ID, QUICK, SECONDS_MAX, ClusterNo
 
 
 class GrowingCluster(RunningCluster):
-    def __init__(self, path: Path, nursery: trio.Nursery, stack: contextlib.ExitStack, settings: dict[str, str]) -> None:
+    def __init__(
+        self, path: Path, nursery: trio.Nursery, stack: contextlib.ExitStack, settings: dict[str, str]
+    ) -> None:
         super().__init__([])
         self._path = path
         self._nursery = nursery
@@ -71,7 +73,8 @@ class GrowingCluster(RunningCluster):
         """Format these as the first controllers."""
         self._bootstrap = [controller_address(node) for node in nodes]
         named = ",".join(
-            f"{node.id}@{address}:{uuid_text(random_id())}" for node, address in zip(nodes, self._bootstrap, strict=True)
+            f"{node.id}@{address}:{uuid_text(random_id())}"
+            for node, address in zip(nodes, self._bootstrap, strict=True)
         )
         for node in nodes:
             node.settings["controller.quorum.bootstrap.servers"] = ",".join(self._bootstrap)

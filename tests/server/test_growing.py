@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ottla.client.cluster import Cluster
+from ottla.cluster.voters import ReplicaKey
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.quorum import (
     AddRaftVoterRequest,
@@ -151,10 +152,5 @@ async def test_a_voter_that_lost_its_disk_is_somebody_else_until_it_is_added(tmp
             assert again.error_code == ErrorCode.DUPLICATE_VOTER
             assert (await client.request(was)).error_code == ErrorCode.NONE
         await promote(cluster, lost)
-        await until(lambda: all(lost.broker.quorum.raft.voters.is_voter(node_key(lost)) for node in cluster.nodes))
-
-
-def node_key(node: ClusterNode):  # type: ignore[no-untyped-def]
-    from ottla.cluster.voters import ReplicaKey
-
-    return ReplicaKey(node.id, directory_id(node))
+        key = ReplicaKey(lost.id, directory_id(lost))
+        await until(lambda: all(node.broker.quorum.raft.voters.is_voter(key) for node in cluster.nodes))

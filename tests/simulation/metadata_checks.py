@@ -1,6 +1,7 @@
 """What must hold of the quorum at every step, however it is troubled: Kafka's raft invariants, and images that agree.
 
-- a node's epoch is on its disk before anybody hears of it, and does not go back, nor over a crash; it votes once in an epoch, whatever it forgets;
+- a node's epoch is on its disk before anybody hears of it, and does not go back, nor over a crash; in an epoch it votes
+  once, whatever it forgets;
 - at most one node leads in an epoch, it holds all that was committed before, and serves not before it has committed
   a record of its own epoch;
 - the high watermark of a running node never falls, and is not cut off; what is below any node's is the same on all, for

@@ -7,7 +7,8 @@ What is not found is offset -1 without an error; an error comes with offset -1 a
 believed.
 
 A consumer sees up to the high watermark or, reading committed records only, up to the last stable offset; a replica
-sees all there is. A partition that is named twice gets INVALID_REQUEST.
+sees all there is. Whoever asks as replica -2, as tools do, is answered by followers as well, of their own log. A
+partition that is named twice gets INVALID_REQUEST.
 
 ListOffsets versions: 2 has the isolation level, 4 leader epochs (KIP-320); -3 comes with 7 (KIP-734), -4 with 8
 (KIP-405), -5 with 9, -6 with 11; 10 has a timeout for remote storage. OffsetForLeaderEpoch versions: 3 names the
@@ -17,6 +18,7 @@ replica, 4 is flexible.
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
 from ottla.server.context import Context
 from ottla.server.partition import Partition
@@ -37,7 +39,7 @@ SPECIAL = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_T
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 FIRST_VERSION_WITH_EPOCHS = 4
 FIRST_VERSION_WITH_NOT_AVAILABLE = 5
-CONSUMER = -1
+CONSUMER, ANYBODY = -1, -2
 NO_EPOCH = -1
 NO_TIMESTAMP = -1
 NOT_FOUND = TimestampOffset(NO_TIMESTAMP, -1, -1)
@@ -81,8 +83,7 @@ def _find(context: Context, request: ListOffsetsRequest, topic: str, asked: Aske
     if timestamp < 0 and context.version < SPECIAL.get(timestamp, context.version + 1):
         reason = f"timestamp {timestamp} means nothing in version {context.version}"
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, reason)
-    partition = context.broker.partition(topic, asked.partition_index)
-    context.broker.check_leader_epoch(partition, asked.current_leader_epoch)
+    partition = _replica(context, request, topic, asked)
     log = partition.log
     if log.failure is not None:
         log.refuse()
@@ -104,7 +105,29 @@ def _find(context: Context, request: ListOffsetsRequest, topic: str, asked: Aske
     return found
 
 
-def _not_available(context: Context, partition: Partition) -> KafkaError:
+class Follower(NamedTuple):
+    """A replica that is not led here, for the time of a request."""
+
+    log: Log
+    leader_epoch: int
+    epoch_start_offset: int = 0
+
+
+def _replica(context: Context, request: ListOffsetsRequest, topic: str, asked: Asked) -> Partition | Follower:
+    """The partition, if it is led here; a follower of it, where any replica is asked."""
+    broker, index = context.broker, asked.partition_index
+    if request.replica_id == ANYBODY and broker.led_by_name(topic, index) is None:
+        placed, directory = broker.image.topics.partition(topic, index), broker.directories.directory_of((topic, index))
+        if placed is not None and directory is not None and broker.config.node_id in placed.replicas:
+            follower = Follower(directory.hosted[topic, index].log, placed.leader_epoch)
+            broker.check_leader_epoch(follower, asked.current_leader_epoch)
+            return follower
+    partition = broker.partition(topic, index)
+    broker.check_leader_epoch(partition, asked.current_leader_epoch)
+    return partition
+
+
+def _not_available(context: Context, partition: Partition | Follower) -> KafkaError:
     """A new leader does not know yet what those before it have committed: the end would seem to go back (KIP-207)."""
     is_known = context.version >= FIRST_VERSION_WITH_NOT_AVAILABLE
     code = ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE
