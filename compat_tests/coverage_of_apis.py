@@ -16,6 +16,7 @@ from ottla.wire.messages.group_offsets import OffsetFetchRequest
 from ottla.wire.messages.log_dirs import DescribeLogDirsRequest
 from ottla.wire.messages.metadata import DescribeClusterRequest
 from ottla.wire.messages.partition_admin import ListPartitionReassignmentsRequest
+from ottla.wire.messages.quorum import AddRaftVoterRequest, RemoveRaftVoterRequest
 from ottla.wire.messages.telemetry import GetTelemetrySubscriptionsRequest, PushTelemetryRequest
 from ottla.wire.messages.transaction_admin import DescribeTransactionsRequest, ListTransactionsRequest
 from ottla.wire.schema import Request
@@ -34,8 +35,15 @@ NEVER_WRONG: dict[type[Request], int] = {
     ListTransactionsRequest: 2,
     OffsetFetchRequest: 7,
 }
-# What cannot be got right: transactions that nobody can have yet, and a broker that would unregister itself.
-NEVER_RIGHT: set[type[Request]] = {DescribeTransactionsRequest, PushTelemetryRequest, UnregisterBrokerRequest}
+# What cannot be got right: transactions that nobody can have yet, a broker that would unregister itself, voters of a
+# quorum that is to stay one.
+NEVER_RIGHT: set[type[Request]] = {
+    AddRaftVoterRequest,
+    DescribeTransactionsRequest,
+    PushTelemetryRequest,
+    RemoveRaftVoterRequest,
+    UnregisterBrokerRequest,
+}
 
 
 def lacking(asked: Iterable[Asked]) -> list[str]:

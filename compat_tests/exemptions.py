@@ -24,7 +24,6 @@ EXEMPTIONS: tuple[Exemption, ...] = (
     unserved("authentication", r"SASL_\w+|\w+_USER_SCRAM_CREDENTIALS|\w+_DELEGATION_TOKEN"),
     unserved("quotas", r"\w+_CLIENT_QUOTAS"),
     unserved("share and streams groups", r"\w*SHARE_\w+|STREAMS_GROUP_\w+"),
-    unserved("members of a quorum that change", r"(ADD|REMOVE)_RAFT_VOTER"),
     Exemption(
         LATER + "features of what is not served",
         "api versions/.*",

@@ -1,4 +1,4 @@
-"""`ottla format` beside Kafka's storage tool: the same arguments leave the same files, and either starts on the other's.
+"""`ottla format` beside Kafka's storage tool: the same arguments, the same files; either starts on what the other left.
 
 Times differ, and so do the ids that are new each time. Features that Ottla does not serve are switched off for Kafka.
 """

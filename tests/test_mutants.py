@@ -15,9 +15,12 @@ from tests.storage import test_power_cut_images
 
 # Those that a comparison with Apache Kafka must notice are in compat_tests/test_broker_mutants.py.
 MUTANTS = [mutant for mutant in runner.mutants() if mutant.tests]
-# The data failure classes that storage answers for, and those of groups.
+# The failure classes that storage answers for, those of groups, and those of the cluster.
 STORAGE_CLASSES = {23, 25, 26, 27, 28, 29, 30, 31, 37, 38}
 GROUP_CLASSES = {33, 34, 35}
+CLUSTER_CLASSES = {10, 17, 24, 36, 39}
+# For the tests of all patches together.
+ALL_SECONDS_MAX = 600
 
 
 def lacking(mutant: Mutant) -> list[str]:
@@ -50,13 +53,13 @@ def test_a_mistake_is_noticed(mutant: Mutant, code: Path, counted: Callable[[str
 def test_the_tests_that_notice_mistakes_pass_without_them(code: Path) -> None:
     runnable = [mutant for mutant in MUTANTS if not lacking(mutant)]
     tests = sorted({test for mutant in runnable for test in mutant.tests})
-    result = runner.run_tests(tests, code)
+    result = runner.run_tests(tests, code, seconds_max=ALL_SECONDS_MAX)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_every_failure_class_of_storage_and_of_groups_has_a_mutant() -> None:
+def test_every_failure_class_that_somebody_answers_for_has_a_mutant() -> None:
     classes = {int(number) for mutant in MUTANTS for number in re.findall(r"\d+", mutant.failure_class.split("(")[0])}
-    assert (STORAGE_CLASSES | GROUP_CLASSES) - classes == set()
+    assert (STORAGE_CLASSES | GROUP_CLASSES | CLUSTER_CLASSES) - classes == set()
 
 
 # -- the runner itself ------------------------------------------------------------------------------------------------

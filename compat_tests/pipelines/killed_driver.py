@@ -40,7 +40,7 @@ def main(bootstrap: str, source: str, sink: str, directory: str, batch: str) -> 
     with open_session("killed", "local[2]", CONF) as session:
         counts = counting(session, bootstrap, source, sink, Path(directory) / "counting", batch)
         words = ["pipeline", "archive", source, "-b", bootstrap, "-o", f"{directory}/archive", "--by", "date"]
-        words += ["--every", "0.001", "--batch-records", batch, "--compact", "--compact-every", "3", "--json"]
+        words += ["--every", "0.001", "--batch-records", batch, "--compact", "--compact-every", "2", "--json"]
         status = cli.main(words)
         counts.processAllAvailable()
         counts.stop()

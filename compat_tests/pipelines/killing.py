@@ -92,7 +92,7 @@ def end_with_parent() -> None:
     """Called in a driver: if whoever started it ends, by whatever signal, so does its whole process group."""
 
     def watch() -> None:
-        sys.stdin.buffer.read()
+        os.read(0, 1)  # not sys.stdin: Python could not close it at its own end while a thread reads
         os.killpg(0, signal.SIGKILL)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-GUARD_SECONDS = 300.0
+GUARD_SECONDS = 600.0
 DONE = "--- the block is done ---"
 
 

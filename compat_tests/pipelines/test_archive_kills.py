@@ -72,7 +72,7 @@ class Story:
 
     def live_and_die(self, life: Driver, *, kills_broker: bool) -> str:
         """Let it run for some batches, kill the broker if it is its turn, and be at a moment to kill it."""
-        batch_count = self.chance.choice((1, 2, 3))
+        batch_count = self.chance.choice((1, 2))
         self.wait(life, lambda: len(life.batches) >= batch_count, f"{batch_count} batches")
         if kills_broker:
             self.broker.kill()

@@ -15,7 +15,7 @@ from ottla.wire.messages.partition_admin import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
-from ottla.wire.messages.quorum import DescribeQuorumRequest
+from ottla.wire.messages.quorum import AddRaftVoterRequest, DescribeQuorumRequest, RemoveRaftVoterRequest
 from ottla.wire.messages.telemetry import GetTelemetrySubscriptionsRequest, PushTelemetryRequest
 from ottla.wire.messages.transaction_admin import (
     DescribeProducersRequest,
@@ -139,6 +139,48 @@ def the_quorum(stage: Stage, version: int) -> None:
 @AREA.at(DescribeQuorumRequest, {"another topic": ("elsewhere", 0), "another partition": ("__cluster_metadata", 1)})
 def no_quorum(stage: Stage, version: int, case: tuple[str, int]) -> None:
     stage.ask(DescribeQuorumRequest, version, quorum_question(*case))
+
+
+ELSEWHERE = {"name": "CONTROLLER", "host": "localhost", "port": 1}
+NOT_ADDED: dict[str, dict[str, Any]] = {
+    "in another cluster": {"cluster_id": "elsewhere"},
+    "that is there": {},
+    "that is there elsewhere": {"voter_directory_id": bytes(range(16))},
+    "without a directory": {"voter_directory_id": bytes(16)},
+    "without a listener": {"voter_id": 77, "listeners": []},
+    "of another listener": {"voter_id": 77, "listeners": [{**ELSEWHERE, "name": "OTHER"}]},
+    "below zero": {"voter_id": -1},
+}
+NOT_REMOVED: dict[str, dict[str, Any]] = {
+    "in another cluster": {"cluster_id": "elsewhere"},
+    "that is not there": {"voter_id": 77},
+    "that is there elsewhere": {"voter_directory_id": bytes(range(16))},
+    "without a directory": {"voter_directory_id": bytes(16)},
+}
+
+
+def the_voter(stage: Stage) -> dict[str, Any]:
+    """The only one, as it would be named to be added or removed."""
+    found = stage.quietly(DescribeQuorumRequest, 2, quorum_question("__cluster_metadata", 0))
+    (voter,) = found.topics[0].partitions[0].current_voters
+    return {
+        "cluster_id": stage.place.cluster_id,
+        "voter_id": voter.replica_id,
+        "voter_directory_id": voter.replica_directory_id,
+    }
+
+
+@AREA.at(AddRaftVoterRequest, NOT_ADDED)
+def no_voter_is_added(stage: Stage, version: int, wrong: dict[str, Any]) -> None:
+    fields = {**the_voter(stage), "timeout_ms": TIMEOUT_MS, "listeners": [ELSEWHERE], **wrong}
+    stage.ask(AddRaftVoterRequest, version, fields)
+    the_quorum(stage, 2)
+
+
+@AREA.at(RemoveRaftVoterRequest, NOT_REMOVED)
+def no_voter_is_removed(stage: Stage, version: int, wrong: dict[str, Any]) -> None:
+    stage.ask(RemoveRaftVoterRequest, version, {**the_voter(stage), **wrong})
+    the_quorum(stage, 2)
 
 
 FEATURES = {

@@ -196,17 +196,23 @@ def a_consumer_keeps_what_it_must_give_up(stage: Stage) -> None:
     everything = owned(stage, topic, [0, 1, 2, 3])
     epoch = joined(stage, 1, "a", [topic], rebalance_timeout_ms=SESSION_MS).member_epoch
     beat(stage, 1, "a", epoch, topic_partitions=everything)
-    other_epoch = joined(stage, 1, "b", [topic]).member_epoch
-    other = {"group_id": stage.name, "member_id": "b", "member_epoch": other_epoch}
+    told = [joined(stage, 1, "b", [topic])]
+
+    def the_other_beats() -> None:
+        fields = {"group_id": stage.name, "member_id": "b", "member_epoch": told[-1].member_epoch}
+        told.append(stage.quietly(ConsumerGroupHeartbeatRequest, 1, fields))
 
     def is_refused(answer: Any) -> bool:
-        if answer.error_code == NONE:
-            other["member_epoch"] = stage.quietly(ConsumerGroupHeartbeatRequest, 1, other).member_epoch
+        the_other_beats()
         return bool(answer.error_code != NONE)
+
+    def has_everything() -> bool:
+        the_other_beats()
+        return any(partition_count(answer) == ALL for answer in told)
 
     refused = beats_until(stage, "a", epoch, is_refused, topic_partitions=everything)
     stage.note("refused", int(refused.error_code))
-    beats_until(stage, "b", other["member_epoch"], lambda answer: partition_count(answer) == ALL, topic_partitions=[])
+    stage.in_time("the other has everything", has_everything)
     consumer_groups.describe(stage)
 
 

@@ -1,4 +1,4 @@
-"""`ottla-segments` as the tests use it: options in, rows out, in a form that rows of the `kafka` format have as well."""
+"""`ottla-segments` as the tests use it: options in, rows out, in a form that rows of the `kafka` format have too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ottla-segments` on logs of every kind: those that Ottla writes, and those that Apache Kafka writes, cleaner and all."""
+"""`ottla-segments` on logs of every kind: those that Ottla writes, and those that Apache Kafka writes and cleans."""
 
 from __future__ import annotations
 

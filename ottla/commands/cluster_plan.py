@@ -1,8 +1,8 @@
 """Where partitions are to go: plans in the JSON of Kafka's tool, and new ones that move as little as they must.
 
 Pure. A plan names the replicas of each partition, the one that is to lead first. A new one keeps replicas where they
-are as long as no broker gets more than its share, fills up from the brokers that hold least, on other racks first, and
-lets all of them lead about as much.
+are, fills up from the brokers that hold least, on other racks first, moves on what makes one broker hold two more than
+another, and lets all of them lead about as much.
 """
 
 from __future__ import annotations
@@ -71,13 +71,12 @@ def new_plan(
     most = max(wanted.values(), default=0)
     if most > len(racks):
         raise UsageError(f"{most} replicas need as many brokers; --brokers names {len(racks)}")
-    share = -(-sum(wanted.values()) // len(racks))
     load: Counter[int] = Counter()
     plan: Plan = {}
     for place in sorted(current):
         plan[place] = []
         for broker in current[place]:
-            if broker in racks and load[broker] < share and len(plan[place]) < wanted[place]:
+            if broker in racks and len(plan[place]) < wanted[place]:
                 plan[place].append(broker)
                 load[broker] += 1
     for place, replicas in plan.items():
@@ -85,7 +84,28 @@ def new_plan(
             chosen = _lightest(replicas, racks, load)
             replicas.append(chosen)
             load[chosen] += 1
+    while _evened(plan, racks, load):
+        pass
     return _with_leaders(plan)
+
+
+def _evened(plan: Plan, racks: Mapping[int, str | None], load: Counter[int]) -> bool:
+    """Whether one replica has gone to a broker that holds at least two less, without two on a rack more than before."""
+    for heavy in sorted(racks, key=lambda broker: (-load[broker], broker)):
+        for light in sorted(racks, key=lambda broker: (load[broker], broker)):
+            if load[heavy] - load[light] < 2:
+                break
+            for replicas in reversed(plan.values()):
+                if heavy not in replicas or light in replicas:
+                    continue
+                others = [racks[broker] for broker in replicas if broker != heavy]
+                if racks[light] in others and racks[light] is not None and racks[heavy] not in others:
+                    continue
+                replicas[replicas.index(heavy)] = light
+                load[heavy] -= 1
+                load[light] += 1
+                return True
+    return False
 
 
 def _lightest(replicas: Sequence[int], racks: Mapping[int, str | None], load: Counter[int]) -> int:

@@ -1,7 +1,7 @@
 """An archive as a DataFrame: the files that count, with the columns that Spark's `kafka` format has.
 
-Any reader of Parquet can read an archive that nobody is writing to. This one is exact at every moment, beside a
-running archive and after one that was killed, since it looks at names first (archive_layout.py).
+Any reader of Parquet can read an archive that nobody is writing to. This one sees no record twice at any moment, beside
+a merge and after one that was killed, since it looks at names first (archive_layout.py).
 """
 
 from __future__ import annotations

@@ -17,9 +17,10 @@ import numpy.typing
 import pyarrow
 
 from ottla.pipelines.segments_fields import Fields, NoRecords, Span, all_record_starts, find_fields, header_lists
-from ottla.wire.compression import Codec, decompress
+from ottla.wire.compression import Codec, decompress, output_bytes_max
 from ottla.wire.records import BatchBuilder, LegacyEntry, RecordBatch, iter_legacy_records
-from ottla.wire.records.batch import LOG_APPEND_TIME_FLAG
+from ottla.wire.records.batch import HEADER_BYTES, LOG_APPEND_TIME_FLAG
+from ottla.wire.records.record import RECORD_BYTES_MIN
 
 RECORDS_BYTES_MAX = 256 << 20
 MICROSECONDS = 1000
@@ -58,6 +59,7 @@ class Held(NamedTuple):
     origin: int
     record_count: int
     base_offset: int
+    last_offset_delta: int
     timestamp: int
     timestamp_type: int
     lies_inside: bool
@@ -78,7 +80,7 @@ class Slab:
     def add(self, batch: RecordBatch | LegacyEntry, origin: int) -> None:
         """Take a batch that is not a control batch; `origin` is what NoRecords will call it by.
 
-        KafkaError if it cannot be decompressed, or holds more than it may.
+        KafkaError if it cannot be decompressed, or holds more than it may; NoRecords if its count is a lie.
         """
         held = self._from_batch(batch, origin) if isinstance(batch, RecordBatch) else _from_legacy(batch, origin)
         if held.record_count:
@@ -87,6 +89,10 @@ class Slab:
             self.data_bytes += len(held.data)
 
     def _from_batch(self, batch: RecordBatch, origin: int) -> Held:
+        compressed_bytes = batch.size_bytes - HEADER_BYTES
+        # Checked before it is believed: rows are made of this number, whether or not anybody looks at the records.
+        if batch.count * RECORD_BYTES_MIN > output_bytes_max(compressed_bytes, RECORDS_BYTES_MAX):
+            raise NoRecords(origin, f"{batch.count} records cannot fit in {compressed_bytes} bytes")
         is_append_time = batch.attributes & LOG_APPEND_TIME_FLAG != 0
         wanted = self.wanted
         is_consecutive = batch.count == batch.last_offset_delta + 1
@@ -96,10 +102,13 @@ class Slab:
             data = batch.records_data
             if batch.codec != Codec.NONE:
                 data = decompress(batch.codec, data, bytes_max=RECORDS_BYTES_MAX)
+            if not len(data):
+                raise NoRecords(origin, f"{batch.count} of {batch.count} records are missing")
         return Held(
             origin,
             batch.count,
             batch.base_offset,
+            batch.last_offset_delta,
             batch.max_timestamp if is_append_time else batch.base_timestamp,
             int(is_append_time),
             lies_inside,
@@ -130,7 +139,16 @@ def _from_legacy(entry: LegacyEntry, origin: int) -> Held:
         builder.append(record.key, record.value, timestamp=record.timestamp, offset=record.offset)
     batch = RecordBatch(memoryview(builder.build()))
     kind = NO_TIMESTAMP_TYPE if entry.magic == 0 else int(entry.timestamp_type)
-    return Held(origin, batch.count, batch.base_offset, batch.base_timestamp, kind, False, batch.records_data)
+    return Held(
+        origin,
+        batch.count,
+        batch.base_offset,
+        batch.last_offset_delta,
+        batch.base_timestamp,
+        kind,
+        False,
+        batch.records_data,
+    )
 
 
 class _Decoding:
@@ -164,6 +182,7 @@ class _Decoding:
         try:
             found = all_record_starts(data, ends, [one.record_count for one in held])
             fields = find_fields(numpy.frombuffer(data, dtype=numpy.uint8), found, with_content=needs_content)
+            _check_deltas(fields.offset_deltas, held)
         except NoRecords as error:
             raise NoRecords(_origin(held, error.number), error.why) from None
         if len(held) == len(self.held):
@@ -246,6 +265,15 @@ def _origin(held: Sequence[Held], number: int) -> int:
         if number < 0:
             return one.origin
     return held[-1].origin
+
+
+def _check_deltas(deltas: Integers, held: Sequence[Held]) -> None:
+    """A record's offset is one of its batch's: by those the batch was chosen."""
+    counts = [one.record_count for one in held]
+    last = numpy.repeat(numpy.array([one.last_offset_delta for one in held], dtype=numpy.int64), counts)
+    is_inside = (deltas >= 0) & (deltas <= last)
+    if not is_inside.all():
+        raise NoRecords(int(is_inside.argmin()), "a record has an offset that its batch has not")
 
 
 def _constant(value: Any, count: int) -> Any:

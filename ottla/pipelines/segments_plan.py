@@ -9,7 +9,7 @@ Nothing is decoded here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy
@@ -188,7 +188,8 @@ def first_offset_at(log: PartitionLog, timestamp: int, end_offset: int) -> int:
     """The offset of the first record whose timestamp is not before this one; the end if there is none."""
     start_offset = log_start(log)
     for segment, *_ in stretches(log.directory, start_offset, end_offset):
-        with closing(DISK.open(segment.path())) as file:
+        # A segment that retention has just taken held nothing that is still to be found.
+        with suppress(FileNotFoundError), closing(DISK.open(segment.path())) as file:
             for batch in _whole_batches(file, _position_at(file, segment, timestamp), segment.size_bytes):
                 if batch.max_timestamp < timestamp or batch.last_offset < start_offset:
                     continue

@@ -100,6 +100,7 @@ def _tables(file: OsFile, one: RangeOfTopic, columns: tuple[str, ...]) -> Iterat
     planned = one.range
     slab = Slab(one.topic, one.partition, Wanted(columns, planned.start_offset, planned.end_offset))
     aborted = Aborted(one.aborted)
+    position = planned.position
     try:
         for position, batch in chosen_batches(file, planned):
             if not aborted.covers(batch):
@@ -110,6 +111,8 @@ def _tables(file: OsFile, one: RangeOfTopic, columns: tuple[str, ...]) -> Iterat
             yield slab.table()
     except NoRecords as error:
         raise damaged(file, error.number, error.why) from None
+    except KafkaError as error:
+        raise damaged(file, position, error.message) from None
 
 
 class Aborted:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.commands.command_line import CommandLine
+from tests.commands.three_nodes import Nodes, three_nodes
 from tests.server.node_process import a_node
 
 
@@ -29,3 +30,10 @@ def orders(ottla: CommandLine, topic: str) -> str:
     ottla.ok("topics", "create", topic, "--partitions", "3")
     ottla.ok("produce", topic, "--key-separator", ":", stdin=b"a:1\nb:2\nf:3\n")
     return topic
+
+
+@pytest.fixture(scope="session")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """Nodes 1 to 3, up and in sync; whoever stops one starts it again."""
+    with three_nodes(tmp_path_factory.mktemp("three-nodes")) as nodes:
+        yield nodes

@@ -124,7 +124,7 @@ def copy_code(target: Path) -> None:
             shutil.copy2(ROOT / name, target / name)
 
 
-def run_tests(tests: list[str], root: Path) -> subprocess.CompletedProcess[str]:
+def run_tests(tests: list[str], root: Path, *, seconds_max: int = SECONDS_MAX) -> subprocess.CompletedProcess[str]:
     """Run tests on the code under a root, in a process that finds no other."""
     ours = ("PYTEST_", "COV_", "PYTHONDONTWRITEBYTECODE")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -135,6 +135,6 @@ def run_tests(tests: list[str], root: Path) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=SECONDS_MAX,
+        timeout=seconds_max,
         check=False,
     )

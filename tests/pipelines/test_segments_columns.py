@@ -9,12 +9,15 @@ import pytest
 
 from ottla.pipelines.segments_columns import ARROW_TYPES, Slab, Wanted
 from ottla.pipelines.segments_fields import NoRecords
+from ottla.wire.compression import compress
 from ottla.wire.errors import KafkaError
 from ottla.wire.records import BatchBuilder, Codec, LegacyEntry, RecordBatch, read_entry
+from ottla.wire.records.batch import BATCH_LENGTH_MIN, CHECKED, header_bytes
 from tests.pipelines.segment_logs import ALL_COLUMNS, MANY
 from tests.storage.batches import NOW_MS, batch_of, changed, old_message
 
 COUNT_POSITION = 57
+LAST_DELTA_POSITION = 23
 
 
 def as_batch(data: bytes) -> RecordBatch:
@@ -133,3 +136,28 @@ def test_compressed_nonsense_is_an_error_of_the_wire() -> None:
     data[61:] = b"\xff" * (len(data) - 61)
     with pytest.raises(KafkaError):
         slab_of(as_batch(bytes(data)))
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_a_count_that_cannot_be_is_not_believed_even_if_nobody_looks_inside(codec: Codec) -> None:
+    lying = batch_of([b"v"], codec=codec)
+    for position, value in ((COUNT_POSITION, 2**31 - 1), (LAST_DELTA_POSITION, 2**31 - 2)):
+        lying = changed(lying, position, ">i", value)
+    with pytest.raises(NoRecords, match="cannot fit"):
+        slab_of(as_batch(lying), columns=("offset",))
+
+
+def test_an_offset_outside_of_its_batch_is_found() -> None:
+    lying = as_batch(changed(mixed(), LAST_DELTA_POSITION, ">i", 3))
+    with pytest.raises(NoRecords, match="an offset that its batch has not") as caught:
+        slab_of(as_batch(mixed(base_offset=0)), lying).table()
+    assert caught.value.number == 1000
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_a_batch_that_says_it_has_records_and_has_none_is_found(codec: Codec) -> None:
+    records = compress(codec, b"")
+    checked = CHECKED.pack(codec, 0, NOW_MS, NOW_MS, -1, -1, -1, 1)
+    data = header_bytes(0, BATCH_LENGTH_MIN + len(records), 0, 0, checked) + records
+    with pytest.raises(NoRecords, match="1 of 1 records are missing"):
+        slab_of(as_batch(mixed()), as_batch(data))

@@ -16,7 +16,7 @@ from ottla.storage.files import OsDisk
 from ottla.wire.records import RecordBatch
 from ottla.wire.records.checksum import crc32c
 from tests.pipelines.segment_logs import MANY, log_files, offsets_in, open_log, read_all, reader_of, write_log
-from tests.storage.batches import append, batch, old_message, sized, write_segment
+from tests.storage.batches import append, batch, changed, old_message, sized, write_segment
 
 ALL = list(range(90))
 
@@ -107,6 +107,15 @@ def test_records_that_are_none_are_told_though_the_crc_fits(tmp_path: Path) -> N
     path.write_bytes(data)
     with pytest.raises(PipelineFailed, match=r"the batch at byte 0 is damaged: .*missing"):
         offsets_of(directory)
+
+
+def test_a_codec_that_there_is_not_is_told(tmp_path: Path) -> None:
+    lying = changed(batch(3), 21, ">h", 7)
+    write_segment(OsDisk(), 0, [batch(3), lying, batch(3, base_offset=6)], str(tmp_path / "t-0"))
+    with pytest.raises(
+        PipelineFailed, match=rf"the batch at byte {len(lying)} is damaged: there is no compression codec"
+    ):
+        offsets_of(tmp_path / "t-0")
 
 
 def test_a_segment_that_waits_to_be_removed_is_still_read(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-SECONDS_MAX = 20
+SECONDS_MAX = 60
 ANNOUNCEMENT = re.compile(r"ottla: cluster (\S+), node (\d+) serves (.*)")
 # A process that is killed in the middle of its work says nothing more, and nobody may wait for it.
 KILLED = -signal.SIGKILL

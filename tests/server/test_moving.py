@@ -1,4 +1,4 @@
-"""Partitions that move between three brokers: added, caught up with, dropped; taken back; led by whom they should be."""
+"""Partitions that move between three brokers: added, in sync, dropped; taken back; led by whom they should be."""
 
 from __future__ import annotations
 

@@ -28,6 +28,8 @@ from ottla.cluster.raft_effects import (
     Truncate,
     VotersChanged,
 )
+from ottla.cluster.raft_log import ControlRecord, control_records
+from ottla.cluster.voters import VoterSet
 from ottla.server.metadata_store import MetadataStore
 from ottla.wire.messages.quorum import VoteRequest, VoteResponse
 from ottla.wire.schema import Request, Response
@@ -48,6 +50,7 @@ class MetadataChecks:
         self._leaders: dict[int, int] = {}
         self._high_watermarks: dict[int, int] = {}
         self._committed: list[bytes] = []  # by offset: the batch that holds the record
+        self._voters: list[ControlRecord] = []
         self._committed_in: dict[int, int] = {}  # by epoch: up to where its leader has committed
         self._images: dict[int, MetadataImage] = {}
 
@@ -139,6 +142,16 @@ class MetadataChecks:
                 else:
                     assert record_offset == len(self._committed), f"node {replica.id} commits with a gap"
                     self._committed.append(data)
+                    if batch.is_control and record_offset == batch.base_offset:
+                        self._voters += [one for one in control_records(batch) if isinstance(one.value, VoterSet)]
+        self._check_voters(replica, offset)
+
+    def _check_voters(self, replica: QuorumReplica, offset: int) -> None:
+        """Who votes is what the committed records say, to whoever read them and to whoever got a snapshot."""
+        written = [one.value for one in self._voters if one.offset < offset]
+        known = replica.raft.voters_at(offset)
+        if written and written[-1] != known:
+            raise AssertionError(f"node {replica.id} has the voters {known} at {offset}, not {written[-1]}")
 
     def _check_majority(self, replica: QuorumReplica, offset: int) -> None:
         """Those who run have it synced; those who do not had, when they stopped."""

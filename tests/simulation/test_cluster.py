@@ -64,7 +64,10 @@ STORMS: dict[str, dict[str, int]] = {
 }
 
 
+STORM_SEEDS = range(1_000, 1_012)
+
+
+@pytest.mark.parametrize("seed", STORM_SEEDS)
 @pytest.mark.parametrize("storm", STORMS)
-def test_clusters_survive_a_storm_of(storm: str) -> None:
-    for seed in range(1_000, 1_012):
-        troubled(seed, **STORMS[storm])
+def test_clusters_survive_a_storm_of(storm: str, seed: int) -> None:
+    troubled(seed, **STORMS[storm])

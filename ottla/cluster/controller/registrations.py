@@ -144,7 +144,7 @@ def _features(request: BrokerRegistrationRequest) -> list[RegisterBrokerRecord.B
 
 
 def unregister_broker(state: ControllerState, request: UnregisterBrokerRequest) -> Result[UnregisterBrokerResponse]:
-    """For a broker that does not come back. One that is up registers anew."""
+    """For a broker that does not come back. One that is up is not told, and registers when it starts again."""
     broker = state.image.brokers.by_id.get(request.broker_id)
     if broker is None:
         raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {request.broker_id} is not registered")

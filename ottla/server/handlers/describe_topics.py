@@ -2,7 +2,8 @@
 
 Topics come in the order of their names, each once. A page holds at most as many partitions as client and configuration
 (`max.request.partition.size.limit`) allow; the cursor says where the next one begins. Without names all topics are
-meant; an empty one fails the request, as in Kafka. Eligible leader replicas are empty, never null: Java's admin client does not survive null.
+meant; an empty one fails the request, as in Kafka. Eligible leader replicas are empty, never null: Java's admin client
+does not survive null.
 """
 
 from __future__ import annotations

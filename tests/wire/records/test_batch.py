@@ -146,6 +146,19 @@ def test_append_time_in_a_header_beside_gives_the_same_bytes() -> None:
     assert beside + view.records_data == data
 
 
+def test_create_time_undoes_what_append_time_has_done() -> None:
+    data = bytearray(batch(codec=Codec.LZ4))
+    before = bytes(data)
+    view = whole(data)
+    max_timestamp = view.max_timestamp
+    view.stamp_append_time(NOW_MS + 999)
+    again = view.with_create_time(max_timestamp)
+    assert bytes(again.data) == before
+    assert again.with_create_time(max_timestamp) is again
+    other = again.with_create_time(NOW_MS + 5)
+    assert (other.is_intact(), other.max_timestamp, bytes(again.data)) == (True, NOW_MS + 5, before)
+
+
 def test_bytes_that_cannot_be_written_are_not() -> None:
     with pytest.raises(TypeError):
         whole(batch()).assign(1, 1)
