@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any, Self
 
-from compat_tests.kafka_process import CLUSTER_ID, READY, SINGLE_NODE, START_SECONDS_MAX
+from compat_tests.kafka_process import CLUSTER_ID, HOST, READY, SINGLE_NODE, START_SECONDS_MAX
 from compat_tests.raw_requests import RawConnection
 from compat_tests.side_by_side import PROPERTIES, UNSERVED_FEATURES
 from ottla.testing.container import OttlaContainer
@@ -36,7 +36,7 @@ class KafkaContainer(OttlaContainer):
         listeners = f"{self.env['KAFKA_LISTENERS']},CONTROLLER://:{CONTROLLER_PORT}"
         self.with_setting("listeners", listeners)
         self.with_setting("controller.listener.names", "CONTROLLER")
-        self.with_setting("controller.quorum.voters", f"{SINGLE_NODE['node.id']}@localhost:{CONTROLLER_PORT}")
+        self.with_setting("controller.quorum.voters", f"{SINGLE_NODE['node.id']}@{HOST}:{CONTROLLER_PORT}")
 
     def start(self, timeout: float = START_SECONDS_MAX) -> Self:
         super().start(timeout)

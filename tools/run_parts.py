@@ -67,7 +67,6 @@ LINT = Part("lint", 1, (python("ruff", "check", "."), python("ruff", "format", "
 BROKER_TESTS = (
     "tests/server",
     "tests/cluster",
-    "tests/simulation",
     "tests/config",
     "tests/client",
     "tests/commands",
@@ -76,8 +75,11 @@ BROKER_TESTS = (
 )
 STORAGE_TESTS = ("tests/storage", "tests/test_mutants.py")
 GROUP_TESTS = ("tests/coordinators",)
+SIMULATION_TESTS = ("tests/simulation",)
 # What has no part of its own is in this one, so that nothing is left out.
-ELSEWHERE = tuple(f"--ignore={path}" for path in ("tests/wire", *STORAGE_TESTS, *BROKER_TESTS, *GROUP_TESTS))
+ELSEWHERE = tuple(
+    f"--ignore={path}" for path in ("tests/wire", *STORAGE_TESTS, *BROKER_TESTS, *GROUP_TESTS, *SIMULATION_TESTS)
+)
 PROJECT = Part("project", 1, (tests(UNIT, "tests", *ELSEWHERE),))
 WIRE = Part(
     "wire",
@@ -108,10 +110,10 @@ SCENARIO_TESTS = (
     "compat_tests/test_scenarios.py",
     "compat_tests/test_broker_mutants.py",
 )
-COMPAT = Part("compat", 5, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM)
+COMPAT = Part("compat", 4, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM)
 STORAGE_KAFKA = Part(
     "storage-kafka",
-    5,
+    4,
     (
         tests(
             "not soak",
@@ -130,7 +132,9 @@ GROUPS = Part("groups", 2, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal")
 GROUPS_KAFKA = Part(
     "groups-kafka", 2, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
 )
-BROKER = Part("broker", 6, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
+# What happened in them is counted, and printed at the end.
+SIMULATION = Part("simulation", 5, (tests(UNIT, *SIMULATION_TESTS, "-n2", "--dist=worksteal"),))
+BROKER = Part("broker", 3, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
 BROKER_KAFKA = Part(
     "broker-kafka",
     2,
@@ -154,14 +158,26 @@ PACKAGING = Part("packaging", 2, (tests("packaging and not soak", "tests"),))
 WIRE_FAST = Part("wire", 1, (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal", "--hypothesis-profile=fast"),))
 SOAK = Part(
     "soak",
-    120,
+    180,
     (tests("soak", "tests", "-n2", "--hypothesis-profile=soak"), tests("soak", GROUP_SCRIPTS)),
     needs=JVM,
 )
 
 PARTS = {
     "gate": (
-        *(LINT, PROJECT, WIRE, COMPAT_WIRE, STORAGE, STORAGE_KAFKA, BROKER, BROKER_KAFKA, GROUPS, GROUPS_KAFKA),
+        *(
+            LINT,
+            PROJECT,
+            WIRE,
+            COMPAT_WIRE,
+            STORAGE,
+            STORAGE_KAFKA,
+            BROKER,
+            BROKER_KAFKA,
+            SIMULATION,
+            GROUPS,
+            GROUPS_KAFKA,
+        ),
         *(COMPAT, CLIENTS, CONTAINERS, SPARK, PACKAGING),
     ),
     "fast": (LINT, PROJECT, WIRE_FAST),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import random
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -20,7 +21,19 @@ from ottla.testing.container import OttlaContainer
 
 pytestmark = pytest.mark.jvm
 
-PARTS = list(by_wants(SCENARIOS).items())
+SEED = 7
+
+
+def half(scenarios: Iterable[Scenario]) -> list[Scenario]:
+    """Half of each area, by luck that is the same each time: all are compared elsewhere, with processes."""
+    luck = random.Random(SEED)
+    areas: dict[str, list[Scenario]] = {}
+    for scenario in scenarios:
+        areas.setdefault(scenario.area, []).append(scenario)
+    return [one for area in areas.values() for one in luck.sample(area, (len(area) + 1) // 2)]
+
+
+PARTS = list(by_wants(half(SCENARIOS)).items())
 
 
 @contextlib.contextmanager
@@ -44,7 +57,7 @@ def test_kafkas_container_serves_the_host(images: Images) -> None:
 
 @pytest.mark.parametrize(("wants", "scenarios"), PARTS, ids=[part[0].area for _, part in PARTS])
 def test_both_containers_say_the_same(images: Images, wants: Wants, scenarios: list[Scenario]) -> None:
-    """All scenarios: those of all areas that want nothing of the configuration, and those that do."""
+    """Those of all areas that want nothing of the configuration, and those that do."""
     with both_places(images, wants) as places, ThreadPoolExecutor(len(places)) as pool:
         ours, theirs = pool.map(lambda place: observe_all(scenarios, place), places)
     assert failed(theirs) == {}

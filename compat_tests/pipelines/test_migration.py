@@ -53,7 +53,7 @@ class Clients:
 
     def _produce(self, bootstrap: str, stopping: threading.Event) -> None:
         producer = Producer({"bootstrap.servers": bootstrap})
-        while not stopping.wait(0.01):
+        while not stopping.wait(0.05):
             value = b"%d" % len(self.produced)
             producer.produce(TOPIC, value, key=value[-1:], headers={"h": value})
             self.produced.append(value)

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.jvm
 
 GUARD_SECONDS = 900
 RECORD_COUNT = 60
+BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Executors that fit twice into such small workers; the machine's own name need not lead to it.
 CONF = {
     "spark.driver.host": HOST,
@@ -31,6 +32,9 @@ CONF = {
     "spark.executor.instances": "2",
     "spark.cores.max": "2",
     "spark.sql.shuffle.partitions": "2",
+    # Short lives are not worth the best compiler.
+    "spark.driver.defaultJavaOptions": BRIEF_JAVA,
+    "spark.executor.extraJavaOptions": BRIEF_JAVA,
 }
 
 

@@ -80,7 +80,8 @@ def two_members_one_after_the_other(stage: Stage) -> None:
 def protocols(stage: Stage, names: tuple[str, ...]) -> None:
     member = Member(stage, "a", protocols=names)
     member.join()
-    describe(stage)
+    if names:  # a group that nobody was let into is nowhere written down, and Kafka forgets it when it likes
+        describe(stage)
 
 
 @AREA.one

@@ -24,7 +24,7 @@ from ottla.wire.errors import ErrorCode
 from ottla.wire.messages import response_type
 from ottla.wire.messages.classic_groups import FindCoordinatorRequest
 from ottla.wire.messages.fetch import FetchRequest
-from ottla.wire.messages.group_admin import ListGroupsRequest
+from ottla.wire.messages.group_admin import DescribeGroupsRequest, ListGroupsRequest
 from ottla.wire.messages.metadata import MetadataRequest
 from ottla.wire.messages.offsets_lookup import ListOffsetsRequest
 from ottla.wire.messages.produce import ProduceRequest
@@ -223,10 +223,11 @@ def has_error(shown: Any) -> bool:
 
 
 def _wait_for_coordinator(connection: RawConnection) -> None:
-    """The first question for a coordinator makes its topic."""
+    """The first question for a coordinator makes its topic; it is one when it has read that."""
     for _ in range(POLLS_MAX):
         found = answer(connection, built(FindCoordinatorRequest, 3, {"key": "g"}), 3)
         listed = answer(connection, ListGroupsRequest(), 0)
-        if found.error_code == listed.error_code == ErrorCode.NONE:
+        (described,) = answer(connection, built(DescribeGroupsRequest, 0, {"groups": ["g"]}), 0).groups
+        if found.error_code == listed.error_code == described.error_code == ErrorCode.NONE:
             return
     raise AssertionError("there is no coordinator")

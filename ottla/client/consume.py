@@ -99,7 +99,7 @@ class PartitionReader:
         return self._wanted(records, start_offset)
 
     async def fetch_batches(self) -> list[Entry]:
-        """The same as batches, for who wants to know who wrote them: control batches and aborted ones are among them."""
+        """The same as batches, for who wants to know who wrote them: control and aborted ones are among them."""
         _, entries = await self._fetch()
         return entries
 

@@ -17,6 +17,7 @@ from ottla.commands import EXIT_OK, CommandFailed, UsageError
 from ottla.commands.asking import asking, confirmed
 from ottla.commands.cluster_info import METADATA_TOPIC
 from ottla.commands.text_form import count_text
+from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.controller import UnregisterBrokerRequest
 from ottla.wire.messages.quorum import (
     AddRaftVoterRequest,
@@ -47,7 +48,7 @@ def add_voter(parsed: argparse.Namespace) -> int:
             voter_directory_id=directory_id,
             listeners=[AddRaftVoterRequest.Listener(name=name, host=host, port=port)],
         )
-        client.request(request, CONTROLLER, answer_ms_max=int(parsed.timeout * 1000))
+        insist(client, request, ErrorCode.DUPLICATE_VOTER)
         count = len(_replicas(client)[0])
     sys.stderr.write(f"node {parsed.node} ({uuid_text(directory_id)}) votes; {count_text(count, 'voter')}\n")
     return EXIT_OK
@@ -57,7 +58,7 @@ def remove_voter(parsed: argparse.Namespace) -> int:
     with asking(parsed) as client:
         directory_id = _directory_id(parsed, _replicas(client)[0], "is a voter; `ottla cluster info` shows the quorum")
         request = RemoveRaftVoterRequest(cluster_id=None, voter_id=parsed.node, voter_directory_id=directory_id)
-        client.request(request, CONTROLLER)
+        insist(client, request, ErrorCode.VOTER_NOT_FOUND)
     sys.stderr.write(f"node {parsed.node} ({uuid_text(directory_id)}) does not vote any more\n")
     return EXIT_OK
 
@@ -68,6 +69,19 @@ def unregister(parsed: argparse.Namespace) -> int:
         client.request(UnregisterBrokerRequest(broker_id=parsed.node), CONTROLLER)
     sys.stderr.write(f"broker {parsed.node} is forgotten\n")
     return EXIT_OK
+
+
+def insist(client: Client, request: AddRaftVoterRequest | RemoveRaftVoterRequest, when_done: ErrorCode) -> None:
+    """Change the quorum. A leader that goes meanwhile may have done it: who asks again is then told `when_done`."""
+    is_addition = isinstance(request, AddRaftVoterRequest)
+    key = (request.voter_id, request.voter_directory_id)
+    try:
+        client.request(request, CONTROLLER)
+    except KafkaError as error:
+        voters, _ = _replicas(client)
+        is_there = key in {(one.replica_id, one.replica_directory_id) for one in voters}
+        if error.code != when_done or is_there != is_addition:
+            raise
 
 
 def _listener(text: str) -> tuple[str, str, int]:

@@ -98,6 +98,6 @@ def test_whatever_there_is_a_plan_has_every_replica_once(
         assert len(set(replicas)) == len(replicas) == len(current[place])
         assert set(replicas) <= set(racks)
     if set(racks.values()) <= {None}:
-        load = Counter({broker: 0 for broker in racks})
+        load = Counter(dict.fromkeys(racks, 0))
         load.update(broker for replicas in plan.values() for broker in replicas)
         assert max(load.values()) - min(load.values()) <= 1

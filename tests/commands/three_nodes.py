@@ -46,6 +46,9 @@ class Nodes:
         path = self._directory / f"{id}.properties"
         texts = {
             **QUICK,
+            # A busy machine must not cost a leader its epoch in the middle of a change.
+            "controller.quorum.election.timeout.ms": "1000",
+            "controller.quorum.fetch.timeout.ms": "3000",
             "node.id": str(id),
             "process.roles": "broker,controller",
             "listeners": f"PLAINTEXT://{HOST}:{self._ports[id][0]},{self.controller(id)}",

@@ -15,7 +15,7 @@ from tests.simulation import __main__ as command
 from tests.simulation.clusters import survive, troubled
 
 Counted = Callable[[str, dict[str, int]], None]
-SEEDS_PER_TEST = 20
+SEEDS_PER_TEST = 50
 
 
 @pytest.fixture(autouse=True)
