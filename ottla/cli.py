@@ -17,7 +17,10 @@ from ottla import __version__
 from ottla.commands import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, CommandFailed, UsageError
 
 # Each is a module of `commands`, which adds the parser of the command that it is named after.
-MODULES = ("serve", "format", "topics", "produce", "consume", "groups", "configs", "cluster", "log", "pipeline", "spark")
+MODULES = (
+    *("serve", "format", "topics", "produce", "consume", "groups", "configs"),
+    *("cluster", "log", "pipeline", "spark"),
+)
 TIME_OPTIONS = ("--since", "--until", "--to-time")
 
 Command = Callable[[argparse.Namespace], int]

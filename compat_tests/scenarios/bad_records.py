@@ -20,6 +20,8 @@ from tests.storage.batches import lz4_batch
 AREA = Area("bad records")
 LENGTH_POSITION, LAST_DELTA_POSITION, COUNT_POSITION = 8, 23, 57
 MAX_TIMESTAMP_POSITION = 35
+# A record of one letter, and where the length of its key is.
+ONE_LETTER_BYTES, KEY_POSITION = 8, 4
 
 
 def patched(data: bytes, position: int, value: bytes, *, is_summed: bool = True) -> bytes:
@@ -83,6 +85,9 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a record shorter than its length": lambda: with_body(b"\x14\0\0\0\1\2a\0\0\0\0"),
     "negative headers": lambda: with_body(b"\x0e\0\0\0\1\2a\1"),
     "more headers than bytes": lambda: with_body(b"\x0e\0\0\0\1\2a\x7e"),
+    "a key longer than its record, behind others": lambda: patched(
+        batch(*([b"a"] * 10)), HEADER_BYTES + 5 * ONE_LETTER_BYTES + KEY_POSITION, b"\x40"
+    ),
     "bytes behind the records": lambda: with_body(b"\x0e\0\0\0\1\2a\0\0\0\0"),
     "no bytes": lambda: with_body(b""),
     "an emptied batch": lambda: with_body(b"", count=0),

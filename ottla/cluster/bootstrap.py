@@ -3,8 +3,9 @@
 `kafka-storage format --standalone` writes three files, and so do we. Into every log directory goes
 `bootstrap.checkpoint`, a snapshot of the feature levels that waits for the first controller. Into the metadata log's
 directory goes the snapshot of offset 0 and epoch 0, which holds no record but, in its header, kraft.version 1 and the
-first voters (KIP-853): one, or all that a cluster begins with. The third is `meta.properties`, which storage owns. The first controller finds the log empty and
-copies the records of `bootstrap.checkpoint` into it, in one transaction. Makes bytes and records; opens no file.
+first voters (KIP-853): one, or all that a cluster begins with. The third is `meta.properties`, which storage owns. The
+first controller finds the log empty and copies the records of `bootstrap.checkpoint` into it, in one transaction.
+Makes bytes and records; opens no file.
 """
 
 from __future__ import annotations

@@ -76,7 +76,6 @@ METADATA_VERSION_MIN = min(METADATA_VERSIONS)
 METADATA_VERSION_MAX = max(METADATA_VERSIONS)
 
 
-
 def metadata_version_of(release: str) -> int:
     """The level that a release of Kafka's is formatted with: `4.3`, `4.3.1` or `4.3-IV0`. ValueError names them all."""
     wanted = ".".join(release.split(".")[:2])

@@ -7,11 +7,13 @@ foreign before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as f
 
+from ottla.client.metadata import TopicPartition
 from ottla.pipelines.source_header import KEY
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def digested(frame: DataFrame) -> DataFrame:
     return frame.select(*LOG, "offset", "position", f.sha2(record, 256).alias("digest"))
 
 
-def compared(source: DataFrame, target: DataFrame, trimmed: DataFrame) -> DataFrame:
+def compared(source: DataFrame, target: DataFrame, trimmed: Sequence[TopicPartition]) -> DataFrame:
     """A row for each partition that holds a record. `trimmed`: whose log, in the second, lost its beginning."""
     source = digested(source)
     in_order = Window.partitionBy(*LOG).orderBy("offset")
@@ -81,7 +83,7 @@ def compared(source: DataFrame, target: DataFrame, trimmed: DataFrame) -> DataFr
         .join(by_position, [*LOG, "position"], "full_outer")
         .join(f.broadcast(ends), [*LOG], "left")
         .join(f.broadcast(starts), [*LOG], "left")
-        .join(f.broadcast(trimmed.withColumn("is_trimmed", f.lit(True))), [*LOG], "left")
+        .withColumn("is_trimmed", f.concat_ws("-", *LOG).isin([str(place) for place in trimmed]))
     )
     return _counted(joined).join(_others(target), [*LOG], "full_outer")
 

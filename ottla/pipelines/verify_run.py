@@ -37,7 +37,6 @@ from ottla.pipelines.verify_rows import COLUMNS, difference_rows, empty, field_t
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 PARTS_PER_HAND = 2
 FIELD_COLUMNS = (
     Column("FIELD", lambda row: str(row["field"])),
@@ -97,22 +96,23 @@ class Comparison:
             self._archived(self.parsed.source_archive, "source") if self.parsed.source_archive else self._original()
         )
         target = self._positioned(source, target)
-        trimmed = self.session.createDataFrame(
-            [tuple(place) for place in target.trimmed], "topic string, partition int"
-        )
         found = {
             TopicPartition(row["topic"], row["partition"]): row.asDict()
-            for row in compared(source.frame, target.frame, trimmed).collect()
+            for row in compared(source.frame, target.frame, target.trimmed).collect()
         }
         rows = [self._row(place, found.get(place)) for place in sorted({*source.places, *target.places})]
         self._tell(rows, source, target)
         return rows
 
     def _divide(self) -> None:
-        """As many parts as there are hands, where the user has not said how many: Spark's 200 are for a cluster."""
-        if SHUFFLE_PARTITIONS not in dict(self.parsed.conf) and is_local(self.parsed.master):
-            parallelism = self.session.sparkContext.defaultParallelism
-            self.session.conf.set(SHUFFLE_PARTITIONS, str(PARTS_PER_HAND * parallelism))
+        """On one machine, as many parts as it has hands, and one plan: what Spark does for a cluster takes longer."""
+        if not is_local(self.parsed.master):
+            return
+        parts = PARTS_PER_HAND * self.session.sparkContext.defaultParallelism
+        fitting = {"spark.sql.shuffle.partitions": str(parts), "spark.sql.adaptive.enabled": "false"}
+        for key, value in (fitting | dict(self.parsed.conf)).items():
+            if key in fitting:
+                self.session.conf.set(key, value)
 
     # Sides
 

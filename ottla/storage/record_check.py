@@ -1,9 +1,10 @@
 """What a leader makes sure of before it takes a batch from a client, as Kafka's LogValidator does.
 
-The header is checked by itself; the records by a hop over their boundaries. Only a topic that is compacted, one that
-bounds how old records may be, or a header whose timestamps look wrong, makes us look at single records
-(`each_record`). Within the bounds it is the header's timestamps that are believed: a client that lies about them can
-only hurt the lookups by time in its own topic.
+The header is checked by itself; the records by a hop over their boundaries, and by a look into the first, or into all
+where they are few: a producer that writes records which nobody can read does so in each of them. To look into every one
+would cost more than all the rest. Only a topic that is compacted, one that bounds how old records may be, or a header
+whose timestamps look wrong, makes us judge single records (`each_record`). Of a long batch the header's timestamps are
+believed within the bounds: a client that lies about them can only hurt the lookups by time in its own topic.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ from __future__ import annotations
 from ottla.storage.each_record import check_each_record
 from ottla.storage.log_config import LONG_MAX, LogConfig
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.records import Codec, RecordBatch, check_boundaries, read_batch
+from ottla.wire.records import Codec, RecordBatch, check_boundaries, look_into, read_batch
 from ottla.wire.records.batch import BATCH_LENGTH_MIN, LOG_APPEND_TIME_FLAG, MAGIC, MAGIC_POSITION
 
 # Decompressed, a batch may be larger than max.message.bytes, but not without end.
 DECOMPRESSED_BYTES_MAX = 256 << 20
 CODECS = frozenset(Codec)
+# So many records are few.
+FEW = 4
+# A larger batch is not looked into, since it would be copied; or, the second, decompressed once more.
+LOOKED_INTO_BYTES_MAX = (1 << 20, 1 << 12)
 # Where a batch, and a message of the formats before it, has its length; and the least that such a message may have.
 LENGTH_POSITION, LEGACY_LENGTH_MIN = 8, 14
 # Behind the magic number of an lz4 frame: version 1 and independent blocks, nothing reserved. Java reads no others.
@@ -74,6 +79,11 @@ def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> Re
             raise
         raise _cannot_decompress(error.message) from error
     if config.compact or not _says_what_it_should(batch, config, now_ms):
+        return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
+    if batch.size_bytes > LOOKED_INTO_BYTES_MAX[batch.codec != Codec.NONE]:
+        return batch
+    largest = look_into(batch, FEW if batch.count <= FEW else 1, bytes_max=DECOMPRESSED_BYTES_MAX)
+    if batch.count <= FEW and largest != batch.max_timestamp and not config.log_append_time:
         return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
     return batch
 

@@ -7,7 +7,13 @@ from contextlib import suppress
 import pytest
 
 from ottla.cluster.bootstrap import BOOTSTRAP_FILE_NAME, BOOTSTRAP_SNAPSHOT
-from ottla.server.formatting import bootstrap_records, format_metadata, found_cluster_id
+from ottla.server.formatting import (
+    bootstrap_records,
+    format_metadata,
+    found_cluster_id,
+    is_formatted_to_join,
+    write_first_records,
+)
 from ottla.storage.meta_properties import MetaProperties, write_meta_properties
 from ottla.wire.stored.metadata_records import FeatureLevelRecord
 from tests.server.metadata_world import DIRECTORY_ID, ENDPOINTS, FEATURES, HOME, NODE_ID, NOW_MS, PARTITION, format_home
@@ -73,6 +79,21 @@ def test_a_power_cut_at_any_moment_of_formatting_is_made_good_by_the_next_start(
         format_home(disk)
         files = {path: data for path, data in disk.files().items() if not path.endswith(".tmp")}
         assert files == whole.files(), disk.story()
+
+
+def test_a_first_start_that_was_interrupted_does_not_look_like_one_who_was_formatted_to_join() -> None:
+    """Or it would wait for a quorum that nobody begins."""
+    for count in range(1, 30):
+        disk = FakeDisk(count)
+        disk.crash_after(count)
+        with suppress(PowerCut):
+            format_home(disk)
+        disk.crash()
+        assert not is_formatted_to_join(disk, HOME), disk.story()
+    joining = FakeDisk()
+    joining.make_directory(HOME)
+    write_first_records(joining, [HOME], [], NOW_MS)
+    assert is_formatted_to_join(joining, HOME)
 
 
 def test_voters_of_the_configuration_are_in_no_snapshot(disk: FakeDisk) -> None:

@@ -390,3 +390,24 @@ async def test_features_that_are_found_and_not_served_are_kept(
     kept = [message for message in caplog.messages if "kept but not served" in message]
     assert len(kept) == 2 * len(unserved)
     assert f"share.version is at level {levels['share.version']}, which is kept but not served" in kept
+
+
+@pytest.mark.parametrize(
+    ("advertised", "host", "port"),
+    [("", "127.0.0.1", None), ("PLAINTEXT://one:1,CONTROLLER://two:2", "two", 2)],
+)
+def test_controllers_are_reached_where_they_say(tmp_path: Path, advertised: str, host: str, port: int | None) -> None:
+    settings = {
+        "log.dirs": str(tmp_path),
+        "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "controller.listener.names": "CONTROLLER",
+        **({"advertised.listeners": advertised} if advertised else {}),
+    }
+    node = Node(load(settings, {}).config)
+    node._bind()
+    try:
+        (endpoint,) = node.controller_endpoints()
+        bound = next(one.port for one in node.bound if one.config.name == "CONTROLLER")
+        assert endpoint == ("CONTROLLER", host, bound if port is None else port)
+    finally:
+        node._unbind()

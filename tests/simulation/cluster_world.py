@@ -287,7 +287,9 @@ class ClusterWorld(World):
         self.counts["reassignments"] += was_moving and not is_moving and old.replicas != new.replicas
         if new.leader not in (old.leader, -1):
             assert new.leader_epoch > old.leader_epoch, (old, new)
-            assert new.leader in (*old.isr, *old.elr, *old.adding_replicas), f"{new.leader} leads after {old}"
+            # An ISR that its leader proposed may complete a move, and another of that ISR leads then.
+            proposed = new.isr if was_moving and not is_moving else ()
+            assert new.leader in (*old.isr, *old.elr, *proposed), f"{new.leader} leads after {old}"
         assert {*new.isr, *new.elr}, f"nobody may lead any more: {new} after {old}"
 
     def check_logs(self) -> None:

@@ -83,7 +83,7 @@ FLOORS = {
     "elections": 30,
     "ISR changes": 100,
     "truncations": 6,
-    "metadata truncations": 6,
+    "metadata truncations": 3,
     "snapshot installs": 50,
     "reassignments": 7,
     "AddRaftVoter done": 3,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 from ottla.storage.log_config import LogConfig
-from ottla.storage.record_check import check_client_batch, single_batch
+from ottla.storage.record_check import FEW, check_client_batch, single_batch
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import BatchBuilder, Codec, RecordBatch, control_batch
+from ottla.wire.records.batch import HEADER_BYTES
 from ottla.wire.records.control import ControlType
 from tests.storage.batches import NOW_MS, batch, changed, config, lz4_batch, old_message
 
 HOUR_MS = 3600 * 1000
+# In a short record: behind its length, its attributes and two deltas.
+KEY_LENGTH = 4
 LENGTH, ATTRIBUTES, LAST_DELTA, BASE_TIMESTAMP, MAX_TIMESTAMP, COUNT = 8, 21, 23, 27, 35, 57
 
 
@@ -152,3 +155,37 @@ def test_a_largest_time_that_cannot_be_is_put_right_everywhere(claimed: int) -> 
 
 def test_where_the_broker_sets_the_time_that_of_the_client_does_not_matter() -> None:
     check(with_timestamps(2**62), config(log_append_time=True, message_timestamp_before_max_ms=10))
+
+
+def with_bad_key(count: int, at: int) -> bytes:
+    """Records of one letter, one of which says that its key is longer than itself."""
+    data = batch(count, value=b"a")
+    record_bytes = (len(data) - HEADER_BYTES) // count
+    return changed(data, HEADER_BYTES + at * record_bytes + KEY_LENGTH, ">b", 0x40)
+
+
+@pytest.mark.parametrize(("count", "at"), [(1, 0), (FEW, FEW - 1), (FEW + 1, 0), (100, 0)])
+def test_records_whose_fields_do_not_fit_are_refused(count: int, at: int) -> None:
+    assert error_of(with_bad_key(count, at)).code is ErrorCode.INVALID_RECORD
+
+
+def test_of_many_records_the_first_alone_is_looked_into() -> None:
+    check(with_bad_key(FEW + 1, FEW))
+
+
+def test_a_large_batch_is_not_looked_into() -> None:
+    check(changed(batch(1, value=bytes(2 << 20)), HEADER_BYTES + 4 + KEY_LENGTH - 1, ">b", 0x40), config(max_message_bytes=8 << 20))
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("count", [1, FEW, FEW + 1])
+def test_the_largest_time_of_few_records_is_put_right(codec: Codec, count: int) -> None:
+    lying = changed(batch(count, codec=codec), MAX_TIMESTAMP, ">q", NOW_MS + 5)
+    stored = check(lying)
+    stored.check_crc()
+    assert stored.max_timestamp == (NOW_MS if count <= FEW else NOW_MS + 5)
+
+
+def test_where_the_log_sets_the_time_the_header_is_left_alone() -> None:
+    lying = changed(batch(), MAX_TIMESTAMP, ">q", NOW_MS + 5)
+    assert check(lying, config(log_append_time=True)).max_timestamp == NOW_MS + 5

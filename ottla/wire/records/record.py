@@ -8,6 +8,7 @@ is INVALID_RECORD, as in Kafka. The batch's header is believed: it went through 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from ottla.wire.compression import Buffer, Codec, chunks
@@ -20,6 +21,8 @@ RECORD_BYTES_MIN = 1 + BODY_BYTES_MIN
 _HEADER_BYTES_MIN = 2
 
 Header = tuple[bytes, bytes | None]
+# Deltas of timestamp and offset, key, value, headers.
+Fields = tuple[int, int, bytes | None, bytes | None, tuple[Header, ...]]
 
 
 class Record(NamedTuple):
@@ -59,6 +62,15 @@ def _hop_in_chunks(pieces: Iterator[bytes], count: int) -> tuple[bytes, int, int
     return data, position, count
 
 
+def look_into(batch: RecordBatch, count_max: int, *, bytes_max: int) -> int:
+    """Look into the first records: do their fields fit? Returns their largest timestamp; INVALID_RECORD if they do not.
+
+    Their offsets are not looked at: whoever stores the batch gives them.
+    """
+    deltas = [_parsed(body)[0] for body in islice(_bodies(batch, bytes_max, bytes_max), count_max)]
+    return batch.base_timestamp + max(deltas)
+
+
 def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | None = None) -> Iterator[Record]:
     """Every record, one at a time; `bytes_max` bounds them all together, `record_bytes_max` each of them.
 
@@ -66,12 +78,7 @@ def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | 
     """
     append_time = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME_FLAG else None
     for body in _bodies(batch, bytes_max, bytes_max if record_bytes_max is None else record_bytes_max):
-        try:
-            timestamp_delta, offset_delta, key, value, headers = _parse(body)
-        except IndexError:
-            raise invalid("a record ends before its last field") from None
-        except KafkaError as error:
-            raise invalid(error.message) from None
+        timestamp_delta, offset_delta, key, value, headers = _parsed(body)
         if not 0 <= offset_delta <= batch.last_offset_delta:
             raise invalid(f"offset delta {offset_delta} in a batch whose last is {batch.last_offset_delta}")
         timestamp = batch.base_timestamp + timestamp_delta if append_time is None else append_time
@@ -80,7 +87,16 @@ def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | 
         yield Record(batch.base_offset + offset_delta, timestamp, key, value, headers)
 
 
-def _parse(body: bytes) -> tuple[int, int, bytes | None, bytes | None, tuple[Header, ...]]:
+def _parsed(body: bytes) -> Fields:
+    try:
+        return _parse(body)
+    except IndexError:
+        raise invalid("a record ends before its last field") from None
+    except KafkaError as error:
+        raise invalid(error.message) from None
+
+
+def _parse(body: bytes) -> Fields:
     """The fields of a record from the bytes behind its length; IndexError where they are too few."""
     timestamp_delta, position = read_varlong(body, 1)
     offset_delta, position = read_varint(body, position)

@@ -19,6 +19,7 @@ from ottla.wire.records import (
     RecordBatch,
     check_boundaries,
     iter_records,
+    look_into,
     read_batch,
 )
 from ottla.wire.records.batch import CHECKED, header_bytes
@@ -148,6 +149,21 @@ def test_a_compressed_batch_of_several_chunks_must_agree_as_well() -> None:
 def test_a_record_must_be_its_fields_and_nothing_else(body: bytes) -> None:
     view = batch_of(record(body), 1)
     assert error_of(lambda: list(iter_records(view, bytes_max=MB))) == ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_a_look_into_the_first_records_tells_their_largest_time(codec: Codec) -> None:
+    builder = BatchBuilder(codec=codec)
+    for timestamp in (5, 9, 7, 11):
+        builder.append(b"key", b"value", timestamp=timestamp)
+    view = whole(builder.build())
+    assert [look_into(view, count, bytes_max=MB) for count in (1, 3, 4, 99)] == [5, 9, 11, 11]
+
+
+def test_a_look_goes_no_farther_than_it_is_told() -> None:
+    view = batch_of(record(b"\0\0\0\1\1\0") + record(b"\0\0\x02\x40\1\0"), 2)
+    assert look_into(view, 1, bytes_max=MB) == 0
+    assert error_of(lambda: look_into(view, 2, bytes_max=MB)) == ErrorCode.INVALID_RECORD
 
 
 def test_any_negative_length_is_null() -> None:
