@@ -61,7 +61,7 @@ EXEMPTIONS: tuple[Exemption, ...] = (
         r"\d+ (ProduceRequest|FetchRequest) v12.*",
     ),
     Exemption(
-        "of a long batch a leader believes the largest timestamp that its header says: to read all would cost 53 % more",
+        "of a long batch a leader believes the largest timestamp in its header: to read all would cost 53 % more",
         "record times/another largest time of: many records",
         rf"{FETCHED}\.records\[0\]\.max timestamp|{LARGEST}\.(leaderEpoch|offset|timestamp)",
     ),

@@ -174,7 +174,10 @@ def test_of_many_records_the_first_alone_is_looked_into() -> None:
 
 
 def test_a_large_batch_is_not_looked_into() -> None:
-    check(changed(batch(1, value=bytes(2 << 20)), HEADER_BYTES + 4 + KEY_LENGTH - 1, ">b", 0x40), config(max_message_bytes=8 << 20))
+    check(
+        changed(batch(1, value=bytes(2 << 20)), HEADER_BYTES + 4 + KEY_LENGTH - 1, ">b", 0x40),
+        config(max_message_bytes=8 << 20),
+    )
 
 
 @pytest.mark.parametrize("codec", list(Codec))
