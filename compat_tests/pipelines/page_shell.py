@@ -12,10 +12,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 GUARD_SECONDS = 600.0
+LOOK_EVERY_SECONDS = 0.5
 DONE = "--- the block is done ---"
 
 
@@ -46,7 +48,6 @@ class PageShell:
         )
         self._lines: list[str] = []
         self._news = threading.Condition()
-        self._has_ended = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._write("set -em\n")
@@ -70,14 +71,18 @@ class PageShell:
         """Type a block; the lines that were shown until it was done, those of jobs in the background among them."""
         first = len(self._lines)
         self._write(f"{block}\necho '{DONE}'\n")
-        with self._news:
-            is_done = self._news.wait_for(
-                lambda: self._has_ended or f"{DONE}\n" in self._lines[first:], timeout=GUARD_SECONDS
-            )
-            shown = self._lines[first:]
-        if not is_done or f"{DONE}\n" not in shown:
+        deadline = time.monotonic() + GUARD_SECONDS
+        # What runs in the background keeps the pipe open: that the shell has ended, only the shell itself tells.
+        while not self._is_shown(first) and self._process.poll() is None and time.monotonic() < deadline:
+            with self._news:
+                self._news.wait(LOOK_EVERY_SECONDS)
+        shown = self._lines[first:]
+        if f"{DONE}\n" not in shown:
             raise BlockFailed(f"{block}\n{''.join(shown)}")
         return [line.rstrip("\n") for line in shown if line != f"{DONE}\n"]
+
+    def _is_shown(self, first: int) -> bool:
+        return f"{DONE}\n" in self._lines[first:]
 
     def _write(self, text: str) -> None:
         assert self._process.stdin is not None
@@ -91,9 +96,6 @@ class PageShell:
             with self._news:
                 self._lines.append(line)
                 self._news.notify_all()
-        with self._news:
-            self._has_ended = True
-            self._news.notify_all()
 
 
 def session_members(session_id: int) -> Iterator[int]:

@@ -99,7 +99,7 @@ def open_session(name: str, master: str = LOCAL, conf: Mapping[str, str] | None 
         try:
             yield session
         finally:
-            session.stop()
+            end_session(session)
             end_java()
 
 
@@ -144,6 +144,14 @@ def started(name: str, master: str, options: Mapping[str, str]) -> SparkSession:
     except Exception as error:  # what Java says comes as py4j's, which has no type of its own for each
         end_java()
         raise PipelineFailed(f"Spark does not start on {master}: {error}") from error
+
+
+def end_session(session: SparkSession) -> None:
+    """Stop it. Java may be gone: a signal that a shell sends to a job reaches all of the job's processes."""
+    from py4j.protocol import Py4JError
+
+    with suppress(OSError, Py4JError):
+        session.stop()
 
 
 def end_java() -> None:

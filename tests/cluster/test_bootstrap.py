@@ -92,3 +92,20 @@ def test_a_bootstrap_that_was_cut_off_is_aborted_and_begun_again() -> None:
     )
     kinds = [AbortTransactionRecord, BeginTransactionRecord, FeatureLevelRecord, EndTransactionRecord]
     assert [type(record) for record in records] == kinds
+
+
+def test_levels_can_be_chosen_among_those_that_are_served() -> None:
+    assert levels(bootstrap.feature_records(ELR, chosen={"eligible.leader.replicas.version": 0})) == {
+        "metadata.version": 30
+    }
+    with pytest.raises(ValueError, match=r"group.version 1 is not served; it can be 0 to 0"):
+        bootstrap.feature_records(ELR, chosen={"group.version": 1})
+    with pytest.raises(ValueError, match=r"needs metadata.version 23 or higher"):
+        bootstrap.feature_records(ELR, 22, {"eligible.leader.replicas.version": 1})
+
+
+def test_several_voters_stand_in_the_order_of_their_ids() -> None:
+    voters = [bootstrap.voter(id, bytes([id] * 16), [bootstrap.Endpoint("C", "h", id)]) for id in (3, 1, 2)]
+    snapshot = read_snapshot(bootstrap.voters_snapshot(voters, timestamp=9))
+    assert snapshot.voters is not None
+    assert [one.voter_id for one in snapshot.voters.voters] == [1, 2, 3]

@@ -73,3 +73,16 @@ def test_what_a_cluster_has_and_nobody_serves_is_known_up_to_its_level() -> None
 
 def test_a_level_that_nobody_knows_is_not_taken_on() -> None:
     assert features.found_ranges({"share.version": 2, "new.version": 1, "streams.version": 0}, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("release", "level"), [("3.3-IV3", 7), ("3.9", 21), ("4.0", 25), ("4.0.2", 25), ("4.0-IV1", 23)]
+)
+def test_a_release_has_its_metadata_version(release: str, level: int) -> None:
+    assert features.metadata_version_of(release) == level
+
+
+@pytest.mark.parametrize("release", ["", "4", "2.8", "4.0-IV9", "9.9"])
+def test_what_is_no_release_is_refused(release: str) -> None:
+    with pytest.raises(ValueError, match=r"is no release from 3.3-IV3 to 4.3-IV0"):
+        features.metadata_version_of(release)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from ottla.pipelines.connector import ENVIRONMENT
-from ottla.pipelines.session import is_local, quiet_options, session_options, with_connector, without_litter
+from ottla.pipelines.session import (
+    end_session,
+    is_local,
+    quiet_options,
+    session_options,
+    with_connector,
+    without_litter,
+)
 
 JARS = [Path("/jars/a.jar"), Path("/jars/b.jar")]
 
@@ -87,3 +97,20 @@ def test_a_directory_that_somebody_uses_stays(tmp_path: Path) -> None:
         (filled / "file").touch()
     assert before.exists()
     assert filled.exists()
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError(), Py4JNetworkError("Answer from Java side is empty")])
+def test_a_session_whose_java_is_gone_can_be_ended(error: Exception) -> None:
+    end_session(session_that_fails_with(error))
+
+
+def test_what_else_goes_wrong_at_the_end_is_told() -> None:
+    with pytest.raises(ZeroDivisionError):
+        end_session(session_that_fails_with(ZeroDivisionError()))
+
+
+def session_that_fails_with(error: Exception) -> Any:
+    def stop() -> None:
+        raise error
+
+    return SimpleNamespace(stop=stop)
