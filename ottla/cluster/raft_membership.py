@@ -37,6 +37,7 @@ from ottla.wire.records import ControlType, control_batch
 from ottla.wire.schema import Request
 
 KRAFT_VERSION_FEATURE = "kraft.version"
+ERROR_TEXT_LENGTH_MAX = 1_000
 
 
 def handle_add_voter(state: RaftState, token: Token, request: AddRaftVoterRequest, now_ms: int) -> None:
@@ -204,12 +205,17 @@ def _check_no_change_pending(state: RaftState, leader: Leader) -> None:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"The voters written at {offset} are not committed yet.")
 
 
+def _short(message: str | None) -> str | None:
+    """A message that names what was asked for may be longer than a response can hold."""
+    return None if message is None else message[:ERROR_TEXT_LENGTH_MAX]
+
+
 def _added(error: ErrorCode, message: str | None) -> AddRaftVoterResponse:
-    return AddRaftVoterResponse(error_code=error, error_message=message)
+    return AddRaftVoterResponse(error_code=error, error_message=_short(message))
 
 
 def _removed(error: ErrorCode, message: str | None) -> RemoveRaftVoterResponse:
-    return RemoveRaftVoterResponse(error_code=error, error_message=message)
+    return RemoveRaftVoterResponse(error_code=error, error_message=_short(message))
 
 
 def _updated(error: ErrorCode, leader: LeaderInfo, listener: str) -> UpdateRaftVoterResponse:

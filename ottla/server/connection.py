@@ -180,30 +180,34 @@ class Connection:
             self._pass_count = 0
             await trio.lowlevel.checkpoint()
         window = self._reader.window()
-        if window is None and not self._may_have_more:
-            self._pass_count = 0
-            await self._wait_readable()
+        is_looked_at = window is not None or self._may_have_more
         while not (self._is_closed or self._is_finishing):
-            if window is not None:
-                count = self._transport.receive_into(window)
+            if is_looked_at:
+                count = self._take(window)
                 if count is not None:
-                    self._reader.fill(count)
-                    break
-            else:
-                data = self.broker.receive_buffers.take()
-                count = self._transport.receive_into(data)
-                if count is not None:
-                    self._reader.receive_data(data, count)
-                    break
+                    self.active_at = trio.current_time()
+                    return count > 0
+            is_looked_at = True
             self._pass_count = 0
             await self._wait_readable()
-        else:
-            if window is not None:
-                self._reader.fill(0)
-            return False
-        self.active_at = trio.current_time()
-        self._may_have_more = window is not None or count == len(data)
-        return count > 0
+        if window is not None:
+            self._reader.fill(0)
+        return False
+
+    def _take(self, window: memoryview | None) -> int | None:
+        """Receive what has come, into the window if there is one: how many bytes; None if nothing has."""
+        if window is not None:
+            count = self._transport.receive_into(window)
+            if count is not None:
+                self._reader.fill(count)
+                self._may_have_more = True
+            return count
+        data = self.broker.receive_buffers.take()
+        count = self._transport.receive_into(data)
+        if count is not None:
+            self._reader.receive_data(data, count)
+            self._may_have_more = count == len(data)
+        return count
 
     async def _wait_readable(self) -> None:
         with suppress(trio.ClosedResourceError):  # closed, or finishing: the caller looks

@@ -178,6 +178,12 @@ def test_changes_that_are_refused(request_: Any, error: ErrorCode) -> None:
     assert response.error_message
 
 
+def test_a_refusal_fits_into_a_response_however_long_what_it_names() -> None:
+    response = leading().ask(add(2, cluster_id="x" * 32_767))
+    assert response.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
+    assert len(response.error_message or "") == 1_000
+
+
 def test_only_the_leader_changes_the_voters() -> None:
     replica = Replica()
     assert replica.ask(add(4)).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -38,7 +38,7 @@ ASKING = {
 
 
 def test_there_are_commands_that_ask() -> None:
-    assert len(ASKING) == 16
+    assert len(ASKING) == 23
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -60,7 +60,7 @@ def test_the_examples_of_a_help_can_be_parsed(name: str) -> None:
     examples = (ASKING[name].epilog or "").splitlines()[1:]
     for example in examples:
         _, _, command = example.rpartition("| ottla ") if "| ottla " in example else ("", "", example.strip()[6:])
-        words = shlex.split(command.partition(" | ")[0].partition(" < ")[0].partition(" >> ")[0])
+        words = shlex.split(command.partition(" | ")[0].partition(" < ")[0].partition(" >")[0])
         cli.parser().parse_args(cli.joined(words))
 
 

@@ -573,6 +573,23 @@ async def test_an_answer_that_cannot_be_encoded_costs_its_own_client_and_nobody_
 
 
 @in_trio
+async def test_a_client_that_is_cut_off_in_its_own_pass_is_not_waited_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def handler(context: Context, request: ApiVersionsRequest) -> Pending:
+        parked = Pending(stops_line=True)
+        context.broker.after_pass(lambda: parked.complete(ApiVersionsResponse(error_code=1 << 40, api_keys=[])))
+        return parked
+
+    async with a_world(tmp_path, routes=asking(handler)) as world:
+        client = await world.connect()
+        await client.send((ApiVersionsRequest(), 0))
+        assert await client.is_cut_off()
+        assert "an answer cannot be encoded" in caplog.text
+        assert "is cut off: the broker made a mistake" not in caplog.text
+
+
+@in_trio
 async def test_a_mistake_of_ours_costs_the_client_whose_request_it_was(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
