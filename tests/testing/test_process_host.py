@@ -45,6 +45,7 @@ def test_a_process_that_was_ended_by_others_is_told_of(host: ProcessHost) -> Non
 
 def test_a_process_that_fails_is_told_of_with_what_it_said(host: ProcessHost) -> None:
     os.kill(host.process_id, signal.SIGINT)  # nobody but the test's own terminal sends this, and it is not in that
+    wait_for_end(host.process_id)  # or the order would fail for what is being taken down
     with pytest.raises(BrokerError, match=r"(?s)status 1, it said: .*KeyboardInterrupt"):
         host.call("fence_member", {"group_id": "g", "member": None})
     assert "KeyboardInterrupt" in host.output
