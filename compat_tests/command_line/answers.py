@@ -9,6 +9,7 @@ from tests.commands.command_line import CommandLine
 from tests.commands.members import a_member
 
 RECORDS = 27
+TRIES_MAX = 100
 # How each kind of member is told to librdkafka.
 MEMBERS = {"classic": {"group_protocol": "classic"}, "consumer": {"group_protocol": "consumer"}}
 
@@ -33,6 +34,10 @@ def answers_of(ottla: CommandLine) -> dict[str, Answer]:
 
 def answer(ottla: CommandLine, one: Step) -> Answer:
     told = ottla(*one.words, stdin=one.stdin)
+    for _ in range(TRIES_MAX):
+        if one.until in told.out:
+            break
+        told = ottla(*one.words, stdin=one.stdin)
     is_json = "--json" in one.words
     return Answer(told.status, normalised(in_order(told.rows)) if is_json else told.out, normalised_error(told.err))
 

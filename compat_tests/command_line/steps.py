@@ -18,13 +18,16 @@ LONG_AGO, FAR_OFF = "2001-01-01", "2999-01-01"
 
 
 class Step(NamedTuple):
+    """`until` is what its answer must hold before it counts: brokers hear of a change after their controller."""
+
     name: str
     words: tuple[str, ...]
     stdin: bytes = b""
+    until: str = ""
 
 
-def step(name: str, command: str, stdin: bytes = b"") -> Step:
-    return Step(name, tuple(command.split()), stdin)
+def step(name: str, command: str, stdin: bytes = b"", until: str = "") -> Step:
+    return Step(name, tuple(command.split()), stdin, until)
 
 
 ALONE = (
@@ -67,12 +70,12 @@ ALONE = (
     step("set", f"configs set topic {TOPIC} cleanup.policy=compact,delete segment.bytes=2000000"),
     step("set a wrong value", f"configs set topic {TOPIC} cleanup.policy=burn"),
     step("set an unknown key", f"configs set topic {TOPIC} no.such.key=1"),
-    step("configs after set", f"configs describe topic {TOPIC} --json"),
+    step("configs after set", f"configs describe topic {TOPIC} --json", until="2000000"),
     step("put back", f"configs delete topic {TOPIC} cleanup.policy segment.bytes"),
     step("configs after put back", f"configs describe topic {TOPIC} --json"),
     step("one default", f"configs describe topic {TOPIC} max.message.bytes --json"),
     step("set for all brokers", "configs set broker default log.cleaner.threads=1"),
-    step("configs of all brokers", "configs describe broker default --json"),
+    step("configs of all brokers", "configs describe broker default --json", until="log.cleaner.threads"),
     step("put back for all brokers", "configs delete broker default log.cleaner.threads"),
     step("one key of a broker", "configs describe broker 1 log.cleaner.threads num.network.threads --json"),
     step("configs of nobody", "configs describe topic order"),

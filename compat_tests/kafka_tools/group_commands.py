@@ -20,7 +20,8 @@ IN_FULL = "--from-beginning --timeout-ms 60000 "
 PERFORMANCE = r"^(start\.time|\d{4}-)"
 # A stack trace follows, which is not the same from run to run.
 REFUSED = "^Error: "
-VERIFIED = r'"name":"(startup_complete|partitions_(assigned|revoked)|shutdown_complete)"'
+# A client that is told of its partitions before it has heard of their topic says first that it was assigned none.
+VERIFIED = r'"name":"(startup_complete"|shutdown_complete"|partitions_(assigned|revoked)","partitions":\[\{)'
 
 
 def group_command(name: str, line: str, *, only: str = "") -> Command:
