@@ -20,7 +20,6 @@ from tests.server.node_process import ANNOUNCEMENT, NodeProcess
 
 # What Ottla does not serve yet stays at level 0, so Kafka's is put there too.
 UNSERVED_FEATURES = (
-    "eligible.leader.replicas.version",
     "share.version",
     "streams.version",
     "transaction.version",

@@ -116,18 +116,21 @@ def _error_code(error: str | int) -> ErrorCode:
 
 async def take_leader(served: Served, topic: str, partition: int) -> None:
     """Nobody leads the partition, until somebody is given it."""
-    await _lead_by(served, topic, partition, NO_LEADER)
+    await _lead_by(served, topic, partition, NO_LEADER, last_leaders=[served.config.node_id])
 
 
 async def give_leader(served: Served, topic: str, partition: int) -> None:
     """This broker leads the partition, in a new epoch."""
-    await _lead_by(served, topic, partition, served.config.node_id)
+    await _lead_by(served, topic, partition, served.config.node_id, last_leaders=[])
 
 
-async def _lead_by(served: Served, topic: str, partition: int, node_id: int) -> None:
+async def _lead_by(served: Served, topic: str, partition: int, node_id: int, last_leaders: list[int]) -> None:
+    """As a controller writes it: whoever led last may lead again, even if it is killed meanwhile (KIP-966)."""
     _check_partition(served, topic, partition)
     topic_id = served.broker.image.topics.by_name[topic].id
-    record = PartitionChangeRecord(partition_id=partition, topic_id=topic_id, leader=node_id)
+    record = PartitionChangeRecord(
+        partition_id=partition, topic_id=topic_id, leader=node_id, last_known_elr=last_leaders
+    )
     await served.broker.channel.call_here(lambda state, now_ms: Result(None, [record]))
 
 

@@ -9,14 +9,19 @@ from tests.commands.command_line import CommandLine
 from tests.commands.sample_logs import plain
 
 
+# A new cluster has one min.insync.replicas for all brokers (KIP-966).
+OF_ALL_BROKERS = [("min.insync.replicas", "1", "DYNAMIC_DEFAULT_BROKER_CONFIG")]
+
+
 def test_values_of_a_topic_are_set_shown_and_put_back(ottla: CommandLine, orders: str) -> None:
-    assert ottla.ok("configs", "describe", "topic", orders, "--json").rows == []
+    assert shown(ottla, orders) == OF_ALL_BROKERS
     told = ottla.ok("configs", "set", "topic", orders, "retention.ms=1000", "cleanup.policy=compact,delete")
     assert told.err == f"topic {orders}: 2 values set\n"
     rows = {row["name"]: row for row in ottla.ok("configs", "describe", "topic", orders, "--json").rows}
     assert {name: row["value"] for name, row in rows.items()} == {
         "retention.ms": "1000",
         "cleanup.policy": "compact,delete",
+        "min.insync.replicas": "1",
     }
     assert rows["cleanup.policy"]["source"] == "DYNAMIC_TOPIC_CONFIG"
     assert rows["cleanup.policy"]["synonyms"][-1] == {
@@ -25,7 +30,12 @@ def test_values_of_a_topic_are_set_shown_and_put_back(ottla: CommandLine, orders
         "source": "DEFAULT_CONFIG",
     }
     ottla.ok("configs", "delete", "topic", orders, "retention.ms", "cleanup.policy")
-    assert ottla.ok("configs", "describe", "topic", orders, "--json").rows == []
+    assert shown(ottla, orders) == OF_ALL_BROKERS
+
+
+def shown(ottla: CommandLine, topic: str) -> list[tuple[str, str, str]]:
+    rows = ottla.ok("configs", "describe", "topic", topic, "--json").rows
+    return [(row["name"], row["value"], row["source"]) for row in rows]
 
 
 def test_defaults_are_shown_if_asked_for(ottla: CommandLine, orders: str) -> None:
