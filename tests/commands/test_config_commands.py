@@ -8,7 +8,6 @@ from ottla.wire.messages.configs import DescribeConfigsResponse
 from tests.commands.command_line import CommandLine
 from tests.commands.sample_logs import plain
 
-
 # A new cluster has one min.insync.replicas for all brokers (KIP-966).
 OF_ALL_BROKERS = [("min.insync.replicas", "1", "DYNAMIC_DEFAULT_BROKER_CONFIG")]
 
