@@ -1,4 +1,4 @@
-"""Write docs/compatibility.md: which APIs the broker serves, and with which codecs each message was compared.
+"""Write docs/compatibility.md: which APIs the broker serves, which clients ran, what messages were compared with.
 
 `python -m tools.compatibility` writes the page. It is computed from the declarations and from the functions that the
 tests themselves ask what to compare, so it cannot claim more than they do; a test keeps the file current.
@@ -12,11 +12,11 @@ from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
+from compat_tests.client_matrix import kafka_version, python_versions, tested_clients
 from ottla.server.handlers.every_route import ROUTES
 from ottla.server.routes import Route, Versions
 from ottla.wire.catalog import messages
 from ottla.wire.schema import Message, Request, Response
-from tests import jvm
 from tests.wire.referees import (
     SECOND_OPINION_VALUES_PER_VERSION,
     SECOND_OPINIONS,
@@ -24,12 +24,11 @@ from tests.wire.referees import (
     every_version,
     is_known_to_clients,
 )
-from tools.requirements import requirements
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "compatibility.md"
 
 INTRODUCTION = """\
-# Compatibility of the wire
+# Compatibility
 
 Written by `tools/compatibility.py`; do not edit.
 
@@ -39,6 +38,13 @@ From the route table, which ApiVersions and dispatch go by as well. {served} of 
 a handler. Versions that Kafka has and this table has not are answered with UNSUPPORTED_VERSION.
 
 {routes}
+## Clients that were run against it
+
+Each runs its stories on Ottla and on Apache Kafka {brokers} in the gate, with the same outcome; `docs/clients.md` says
+what members of groups do. Kafka Streams and Kafka Connect are run in `compat_tests/java_applications`, Spark in
+`compat_tests/spark`.
+
+{tested_clients}
 ## What the codecs were compared with
 
 Every message below is declared in `ottla/wire/messages/` or `ottla/wire/stored/`. {messages} messages have
@@ -65,6 +71,11 @@ know the message. "Kafka" names the release whose classes judged all of them.
 SERVED_HEAD = """\
 | API | served versions | of |
 |---|---|---|
+"""
+
+CLIENTS_HEAD = """\
+| client | version | records, topics, configs | groups |
+|---|---|---|---|
 """
 
 HEAD = """\
@@ -103,6 +114,7 @@ def introduction(declared: list[type[Message]]) -> str:
         served=len(ROUTES),
         keys=len({message.api_key for message in declared if issubclass(message, Request)}),
         routes=SERVED_HEAD + "".join(served_row(route) for route in sorted(ROUTES, key=lambda route: route.key)),
+        tested_clients=CLIENTS_HEAD + "".join(f"| {' | '.join(client)} |\n" for client in tested_clients()),
     )
 
 
@@ -140,16 +152,11 @@ def ranges(versions: list[int]) -> Iterator[str]:
 
 
 def kafka_release(*, in_clients: bool) -> str:
-    sets = jvm.maven_pins()["sets"]
-    coordinates = [coordinate.split(":") for coordinate in sets["kafka-clients" if in_clients else "kafka"]]
-    releases: set[str] = {version for group, _, version in coordinates if group == "org.apache.kafka"}
-    (release,) = releases
-    return release
+    return kafka_version("kafka-clients" if in_clients else "kafka")
 
 
 def pinned(distribution: str) -> str:
-    pins = dict(pin.split(";")[0].strip().split("==") for pin in requirements("dev"))
-    return pins[distribution]
+    return python_versions()[distribution]
 
 
 def main() -> int:
