@@ -26,7 +26,7 @@ EXEMPTIONS: tuple[Exemption, ...] = (
     Exemption(
         LATER + "features of what is not served",
         "api versions/.*",
-        r"\d+ supported\.(eligible\.leader\.replicas|share|streams|transaction)\.version",
+        r"\d+ supported\.(share|streams|transaction)\.version",
         ours=ABSENT,
     ),
     Exemption(

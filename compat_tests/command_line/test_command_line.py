@@ -39,8 +39,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     directory: Path = tmp_path_factory.mktemp("command-line")
     words = [word for key, value in OWN_PROPERTIES.items() for word in (f"--{key}", value)]
     kafka = KafkaNode(directory / "kafka", PROPERTIES, is_standalone=True)
-    # With it Kafka sets min.insync.replicas for all brokers; Ottla does not serve it.
-    kafka.format("--feature=eligible.leader.replicas.version=0")
+    kafka.format()
     with contextlib.ExitStack() as stack:
         ottla = stack.enter_context(a_node(directory / "ottla", *words))
         stack.enter_context(kafka.running())

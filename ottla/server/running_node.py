@@ -17,6 +17,7 @@ import trio
 
 from ottla.cluster.controller import ControllerSettings
 from ottla.cluster.features import (
+    ELIGIBLE_LEADER_REPLICAS_VERSION,
     GROUP_VERSION,
     KRAFT_VERSION,
     METADATA_VERSION,
@@ -66,6 +67,7 @@ FEATURES = {
     METADATA_VERSION: VersionRange(7, METADATA_VERSION_MAX),
     KRAFT_VERSION: VersionRange(0, 1),
     GROUP_VERSION: VersionRange(0, 1),
+    ELIGIBLE_LEADER_REPLICAS_VERSION: VersionRange(0, 1),
 }
 # How long a node that stops waits for clients to take their answers.
 DRAIN_SECONDS_MAX = 5.0

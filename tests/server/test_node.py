@@ -356,7 +356,11 @@ async def finalized_features(node: Node) -> dict[str, int]:
 async def test_voters_may_stand_in_the_configuration(tmp_path: Path) -> None:
     for _ in range(2):
         async with running(tmp_path, **QUORUM_OF_ONE) as node:
-            assert await finalized_features(node) == {"metadata.version": METADATA_VERSION_MAX, "group.version": 1}
+            assert await finalized_features(node) == {
+                "metadata.version": METADATA_VERSION_MAX,
+                "eligible.leader.replicas.version": 1,
+                "group.version": 1,
+            }
 
 
 @in_trio
