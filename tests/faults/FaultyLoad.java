@@ -97,8 +97,8 @@ public final class FaultyLoad {
                 tell("sent", "producer", PRODUCER, partition, ", \"value\": \"" + value + "\"");
                 producer.send(new ProducerRecord<>(topic, partition, null, value), (metadata, error) -> {
                     if (error == null) {
-                        String more = ", \"value\": \"" + value + "\", \"offset\": " + metadata.offset();
-                        tell("acknowledged", "producer", PRODUCER, partition, more);
+                        String where = metadata.hasOffset() ? ", \"offset\": " + metadata.offset() : "";
+                        tell("acknowledged", "producer", PRODUCER, partition, ", \"value\": \"" + value + "\"" + where);
                     } else {
                         String more = ", \"value\": \"" + value + "\", \"error\": \"" + plain(error) + "\"";
                         tell("refused", "producer", PRODUCER, partition, more);

@@ -38,7 +38,7 @@ class Facts:
 
     # Where and as the how-manieth of its producer and partition each value was sent.
     sent: dict[str, tuple[str, int, int]] = field(default_factory=dict)
-    acknowledged: dict[str, Place] = field(default_factory=dict)
+    acknowledged: dict[str, Place | None] = field(default_factory=dict)
     places: dict[str, set[Place]] = field(default_factory=dict)
     values: dict[Place, set[str]] = field(default_factory=dict)
     readings: dict[str, dict[int, list[int]]] = field(default_factory=dict)
@@ -65,6 +65,8 @@ def sorted_facts(events: Iterable[Event]) -> Facts:
             case {"event": "acknowledged", "partition": partition, "offset": offset, "value": value}:
                 facts.acknowledged[value] = Place(partition, offset)
                 _note(facts, Place(partition, offset), value)
+            case {"event": "acknowledged", "value": value}:
+                facts.acknowledged[value] = None
             case {"event": "read", "consumer": consumer, "partition": partition, "offset": offset, "value": value}:
                 facts.readings.setdefault(consumer, {}).setdefault(partition, []).append(offset)
                 facts.found_by.setdefault(consumer, set()).add(value)
@@ -86,7 +88,8 @@ def lost(facts: Facts) -> Iterator[Violation]:
         found = facts.found_by.get(consumer, set())
         for value, place in facts.acknowledged.items():
             if value not in found:
-                yield Violation("lost", f"{value}, acknowledged at {_at(place)}, was not found by {consumer}")
+                where = "" if place is None else f" at {_at(place)}"
+                yield Violation("lost", f"{value}, acknowledged{where}, was not found by {consumer}")
 
 
 def duplicates(facts: Facts) -> Iterator[Violation]:

@@ -1,7 +1,7 @@
 """What happened while faults were about, written down as it happened: a file of JSON lines, an event on each.
 
     sent          producer, partition, value           handed to a producer
-    acknowledged  producer, partition, value, offset   the producer was told so by the brokers
+    acknowledged  producer, partition, value, offset   the producer was told so by the brokers, mostly with its offset
     refused       producer, partition, value, error    the producer gave up: it may or may not be in the log
     read          consumer, partition, offset, value   what a consumer was given, in the order in which it was
     astray        consumer, partition, error           a consumer was told that its offset is none

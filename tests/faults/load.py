@@ -31,7 +31,7 @@ OFFSET_IS_NONE = (confluent_kafka.KafkaError._AUTO_OFFSET_RESET, confluent_kafka
 class LibrdkafkaProducer(threading.Thread):
     def __init__(self, name: str, bootstrap: str, topic: str, partitions: int, history: HistoryFile) -> None:
         super().__init__(name=name, daemon=True)
-        self.enough = threading.Event()
+        self.enough, self.abandoned = threading.Event(), threading.Event()
         self._topic, self._partitions, self._history = topic, partitions, history
         self._producer = confluent_kafka.Producer(
             {
@@ -51,12 +51,12 @@ class LibrdkafkaProducer(threading.Thread):
 
     def run(self) -> None:
         numbers = itertools.count()
-        while not self.enough.is_set():
+        while not self.enough.is_set() and not self.abandoned.is_set():
             if len(self._producer) + AT_A_TIME <= IN_FLIGHT_MAX:
                 for number in itertools.islice(numbers, AT_A_TIME):
                     self._send(number % self._partitions, number)
             self._producer.poll(PAUSE_SECONDS)
-        while len(self._producer):
+        while len(self._producer) and not self.abandoned.is_set():
             self._producer.flush(PAUSE_SECONDS)
 
     def _send(self, partition: int, number: int) -> None:
@@ -66,15 +66,18 @@ class LibrdkafkaProducer(threading.Thread):
 
     def _delivered(self, error: Any, message: Any) -> None:
         found = {"producer": self.name, "partition": message.partition(), "value": message.value().decode()}
-        if error is None:
-            self._history.add("acknowledged", **found, offset=message.offset())
-        else:
+        if error is not None:
             self._history.add("refused", **found, error=str(error))
+        elif message.offset() is not None:
+            self._history.add("acknowledged", **found, offset=message.offset())
+        else:  # a repetition that the broker has had already, too long ago to say where
+            self._history.add("acknowledged", **found)
 
 
 class LibrdkafkaConsumer(threading.Thread):
     def __init__(self, name: str, bootstrap: str, topic: str, partitions: int, history: HistoryFile) -> None:
         super().__init__(name=name, daemon=True)
+        self.abandoned = threading.Event()
         self._ends: dict[int, int] | None = None
         self._next = dict.fromkeys(range(partitions), 0)
         self._history = history
@@ -95,13 +98,15 @@ class LibrdkafkaConsumer(threading.Thread):
         self._consumer.assign([confluent_kafka.TopicPartition(topic, index, 0) for index in range(partitions)])
 
     def finish(self, ends: Mapping[int, int]) -> None:
+        """Go on to these ends, and no further."""
         self._ends = dict(ends)
 
     def run(self) -> None:
-        while not self._is_done():
+        while not self._is_done() and not self.abandoned.is_set():
             for message in self._consumer.consume(200, PAUSE_SECONDS):
                 self._note(message)
-        self._history.add("finished", consumer=self.name)
+        if self._is_done():
+            self._history.add("finished", consumer=self.name)
         self._consumer.close()
 
     def _is_done(self) -> bool:

@@ -130,10 +130,8 @@ class Storm:
         for _ in range(1 + (self.random.random() < TWO_AT_ONCE)):
             fault, role = next(plan)
             victim = self._victim(role)
-            # What is down or paused cannot be killed, and everybody at once is enough of a fault.
-            if victim in victims or (fault is outage and victims):
+            if victim in victims:  # what is down or paused cannot be struck again
                 victim = next(id for id in self.cluster.brokers if id not in victims)
-                fault = fault if fault is not outage else kill
             self.history.add("fault", kind=fault.__name__, role=role, broker=victim)
             heals.append(fault(self.cluster, victim))
             self.counts[fault.__name__] += 1

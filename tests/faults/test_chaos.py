@@ -56,11 +56,11 @@ class Clients:
 
     def __init__(self, cluster: BrokerProcesses, history: HistoryFile) -> None:
         self._cluster, self._history = cluster, history
-        where = (cluster.bootstrap, TOPIC, PARTITIONS, history)
-        self.producers = [LibrdkafkaProducer(f"librdkafka-{number}", *where) for number in (1, 2)]
-        self.along = LibrdkafkaConsumer("librdkafka-along", *where)
-        self.java = JavaLoad(*where)
-        for thread in (*self.producers, self.along):
+        self._where = (cluster.bootstrap, TOPIC, PARTITIONS, history)
+        self.producers = [LibrdkafkaProducer(f"librdkafka-{number}", *self._where) for number in (1, 2)]
+        self.consumers = [LibrdkafkaConsumer("librdkafka-along", *self._where)]
+        self.java = JavaLoad(*self._where)
+        for thread in (*self.producers, *self.consumers):
             thread.start()
 
     @property
@@ -70,7 +70,7 @@ class Clients:
     def are_well(self, seconds: float) -> bool:
         """Let some time pass; false when one of them has died."""
         threading.Event().wait(seconds)
-        return self.java.is_alive and all(thread.is_alive() for thread in (*self.producers, self.along))
+        return self.java.is_alive and all(thread.is_alive() for thread in (*self.producers, *self.consumers))
 
     def acknowledged(self) -> dict[str, int]:
         return {name: self._history.count("acknowledged", name) for name in self.names}
@@ -98,15 +98,21 @@ class Clients:
 
     def read_everything(self, ends: Mapping[int, int]) -> None:
         """Those that read along come to the end, and another reads it all anew."""
-        last = LibrdkafkaConsumer("librdkafka-last", self._cluster.bootstrap, TOPIC, PARTITIONS, self._history)
-        last.start()
-        for consumer in (self.along, last):
+        self.consumers.append(LibrdkafkaConsumer("librdkafka-last", *self._where))
+        self.consumers[-1].start()
+        for consumer in self.consumers:
             consumer.finish(ends)
         self.java.finish(ends)
-        for consumer in (self.along, last):
+        for consumer in self.consumers:
             consumer.join(SECONDS_MAX)
             assert not consumer.is_alive(), f"{consumer.name} does not come to {ends}\n{self._cluster.printed()}"
         assert self.java.exit_status(SECONDS_MAX) == 0, "java's consumer did not come to the end"
+
+    def close(self) -> None:
+        for thread in (*self.producers, *self.consumers):
+            thread.abandoned.set()
+            thread.join(SECONDS_MAX)
+        self.java.close()
 
 
 @pytest.fixture
@@ -129,7 +135,7 @@ def run(seed: int, seconds: float, directory: Path, counted: Counted) -> None:
             cluster.create_topic(PARTITIONS, min_insync_replicas="2")
             with contextlib.ExitStack() as stack:
                 clients = Clients(cluster, history)
-                stack.callback(clients.java.close)
+                stack.callback(clients.close)
                 storm = Storm(cluster, history, Random(seed), PARTITIONS)
                 clients.go_on()
                 storm.rage(seconds, clients.are_well)

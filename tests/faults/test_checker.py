@@ -65,6 +65,12 @@ def test_an_acknowledged_record_that_is_not_found_afterwards_is_lost() -> None:
     assert check(without) == [Violation("lost", "d, acknowledged at 1@0, was not found by last")]
 
 
+def test_an_acknowledgement_need_not_say_where() -> None:
+    nowhere = {"event": "acknowledged", "producer": "p", "partition": 1, "value": "e"}
+    assert check([*GOOD, nowhere]) == [Violation("lost", "e, acknowledged, was not found by last")]
+    assert check([*GOOD, nowhere, *read("last", "e", partition=1, first=1)]) == []
+
+
 def test_every_consumer_that_read_all_must_have_found_it() -> None:
     assert kinds([*GOOD, finished("along")]) == {"lost"}
 
