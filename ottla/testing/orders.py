@@ -128,6 +128,8 @@ async def _lead_by(served: Served, topic: str, partition: int, node_id: int) -> 
     _check_partition(served, topic, partition)
     topic_id = served.broker.image.topics.by_name[topic].id
     record = PartitionChangeRecord(partition_id=partition, topic_id=topic_id, leader=node_id)
+    if served.broker.image.elr_enabled:  # whoever led last may again, after a kill too
+        record.last_known_elr = [served.config.node_id] if node_id == NO_LEADER else []
     await served.broker.channel.call_here(lambda state, now_ms: Result(None, [record]))
 
 

@@ -10,13 +10,16 @@ from tests.commands.sample_logs import plain
 
 
 def test_values_of_a_topic_are_set_shown_and_put_back(ottla: CommandLine, orders: str) -> None:
-    assert ottla.ok("configs", "describe", "topic", orders, "--json").rows == []
+    (inherited,) = ottla.ok("configs", "describe", "topic", orders, "--json").rows
+    # A new cluster has it, by eligible leader replicas (KIP-966).
+    assert (inherited["name"], inherited["source"]) == ("min.insync.replicas", "DYNAMIC_DEFAULT_BROKER_CONFIG")
     told = ottla.ok("configs", "set", "topic", orders, "retention.ms=1000", "cleanup.policy=compact,delete")
     assert told.err == f"topic {orders}: 2 values set\n"
     rows = {row["name"]: row for row in ottla.ok("configs", "describe", "topic", orders, "--json").rows}
     assert {name: row["value"] for name, row in rows.items()} == {
         "retention.ms": "1000",
         "cleanup.policy": "compact,delete",
+        "min.insync.replicas": "1",
     }
     assert rows["cleanup.policy"]["source"] == "DYNAMIC_TOPIC_CONFIG"
     assert rows["cleanup.policy"]["synonyms"][-1] == {
@@ -25,7 +28,7 @@ def test_values_of_a_topic_are_set_shown_and_put_back(ottla: CommandLine, orders
         "source": "DEFAULT_CONFIG",
     }
     ottla.ok("configs", "delete", "topic", orders, "retention.ms", "cleanup.policy")
-    assert ottla.ok("configs", "describe", "topic", orders, "--json").rows == []
+    assert ottla.ok("configs", "describe", "topic", orders, "--json").rows == [inherited]
 
 
 def test_defaults_are_shown_if_asked_for(ottla: CommandLine, orders: str) -> None:

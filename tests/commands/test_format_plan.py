@@ -22,6 +22,7 @@ BROKER = {**COMBINED, "process.roles": "broker", "listeners": "PLAINTEXT://:9092
 FIRST, SECOND = "JEXY6aqzQY-32P5TStzaFg", "MvDxzVmcRsaTz33bUuRU6A"
 TWO = f"1@one:9093:{FIRST},2@[::1]:9094:{SECOND}"
 NEW_ID = b"a new id, random"
+SERVED = {"eligible.leader.replicas.version": 1, "group.version": 1}
 
 
 def planned(
@@ -55,7 +56,7 @@ def test_alone_it_is_the_one_voter() -> None:
     (own,) = made.voters
     assert (own.voter_id, own.voter_directory_id, made.directory_id) == (1, NEW_ID, NEW_ID)
     assert [(one.name, one.host, one.port) for one in own.endpoints] == [("CONTROLLER", "one", 9093)]
-    assert (made.cluster_id, levels(made)) == ("the-cluster", {"metadata.version": 30, "group.version": 1})
+    assert (made.cluster_id, levels(made)) == ("the-cluster", {"metadata.version": 30, **SERVED})
 
 
 def test_of_several_each_has_the_directory_id_that_it_was_given() -> None:
@@ -83,7 +84,8 @@ def test_without_an_id_a_new_cluster_gets_one() -> None:
         ("4.0.1", [], {"metadata.version": 25, "group.version": 1}),
         ("4.0-IV1", ["group.version=0"], {"metadata.version": 23}),
         (None, ["metadata.version=25", "group.version=0"], {"metadata.version": 25}),
-        (None, ["share.version=0"], {"metadata.version": 30, "group.version": 1}),
+        ("4.1", ["eligible.leader.replicas.version=0"], {"metadata.version": 27, "group.version": 1}),
+        (None, ["share.version=0"], {"metadata.version": 30, **SERVED}),
     ],
 )
 def test_features_are_those_of_a_release_or_as_they_are_wanted(
