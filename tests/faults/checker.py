@@ -15,7 +15,7 @@ who wrote it, and nothing of brokers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -39,8 +39,11 @@ class Facts:
     # Where and as the how-manieth of its producer and partition each value was sent.
     sent: dict[str, tuple[str, int, int]] = field(default_factory=dict)
     acknowledged: dict[str, Place | None] = field(default_factory=dict)
-    places: dict[str, set[Place]] = field(default_factory=dict)
-    values: dict[Place, set[str]] = field(default_factory=dict)
+    # What is where, as it was heard of first; and all of it, where there is more than one answer.
+    places: dict[str, Place] = field(default_factory=dict)
+    values: dict[Place, str] = field(default_factory=dict)
+    many_places: dict[str, set[Place]] = field(default_factory=dict)
+    many_values: dict[Place, set[str]] = field(default_factory=dict)
     readings: dict[str, dict[int, list[int]]] = field(default_factory=dict)
     found_by: dict[str, set[str]] = field(default_factory=dict)
     finished: list[str] = field(default_factory=list)
@@ -79,8 +82,10 @@ def sorted_facts(events: Iterable[Event]) -> Facts:
 
 
 def _note(facts: Facts, place: Place, value: str) -> None:
-    facts.places.setdefault(value, set()).add(place)
-    facts.values.setdefault(place, set()).add(value)
+    if (known_place := facts.places.setdefault(value, place)) != place:
+        facts.many_places.setdefault(value, {known_place}).add(place)
+    if (known_value := facts.values.setdefault(place, value)) != value:
+        facts.many_values.setdefault(place, {known_value}).add(value)
 
 
 def lost(facts: Facts) -> Iterator[Violation]:
@@ -93,29 +98,28 @@ def lost(facts: Facts) -> Iterator[Violation]:
 
 
 def duplicates(facts: Facts) -> Iterator[Violation]:
-    for value, places in facts.places.items():
-        if len(places) > 1:
-            yield Violation("duplicate", f"{value} is at {', '.join(map(_at, sorted(places)))}")
+    for value, places in facts.many_places.items():
+        yield Violation("duplicate", f"{value} is at {', '.join(map(_at, sorted(places)))}")
 
 
 def inconsistent(facts: Facts) -> Iterator[Violation]:
-    for place, values in facts.values.items():
-        if len(values) > 1:
-            yield Violation("inconsistent", f"at {_at(place)} there are {', '.join(sorted(values))}")
+    for place, values in facts.many_values.items():
+        yield Violation("inconsistent", f"at {_at(place)} there are {', '.join(sorted(values))}")
 
 
 def unsent(facts: Facts) -> Iterator[Violation]:
-    for value, places in facts.places.items():
+    for value, place in facts.places.items():
         if value not in facts.sent:
-            yield Violation("unsent", f"nobody sent {value}, which is at {_at(min(places))}")
-        elif {place.partition for place in places} != {facts.sent[value][1]}:
-            yield Violation("unsent", f"{value} was sent to partition {facts.sent[value][1]}, not {_at(min(places))}")
+            yield Violation("unsent", f"nobody sent {value}, which is at {_at(place)}")
+        elif facts.sent[value][1] != place.partition:
+            yield Violation("unsent", f"{value} was sent to partition {facts.sent[value][1]}, not {_at(place)}")
 
 
 def reordered(facts: Facts) -> Iterator[Violation]:
     """Holes are no violation here: what was refused may be missing between two others."""
     latest: dict[tuple[str, int], tuple[int, str]] = {}
-    for place, value in _by_offset(facts.values):
+    for place in sorted(facts.values):
+        value = facts.values[place]
         if value not in facts.sent:
             continue
         producer, _, nth = facts.sent[value]
@@ -123,12 +127,6 @@ def reordered(facts: Facts) -> Iterator[Violation]:
         if before is not None and nth < before[0]:
             yield Violation("reordered", f"{value} at {_at(place)} was sent before {before[1]}, which precedes it")
         latest[producer, place.partition] = nth, value
-
-
-def _by_offset(values: Mapping[Place, set[str]]) -> Iterator[tuple[Place, str]]:
-    for place in sorted(values):
-        for value in sorted(values[place]):
-            yield place, value
 
 
 def misread(facts: Facts) -> Iterator[Violation]:
