@@ -9,7 +9,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help serve test test-fast compat soak bench lint format clean image containers jvm kcat go node docker
+.PHONY: help serve test test-fast compat soak bench lint format clean image containers jvm kcat go node docker namespaces
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -17,7 +17,7 @@ help: ## say what can be made
 serve: $(INSTALLED) ## start a broker
 	@$(RUN) -m ottla serve
 
-test: $(INSTALLED) jvm kcat go node docker ## everything the gate runs
+test: $(INSTALLED) jvm kcat go node docker namespaces ## everything the gate runs
 	@$(RUN) tools/run_parts.py gate
 
 test-fast: $(INSTALLED) ## the inner loop: lint and unit tests, below two minutes
@@ -26,7 +26,7 @@ test-fast: $(INSTALLED) ## the inner loop: lint and unit tests, below two minute
 compat: $(INSTALLED) jvm ## compare Ottla with Apache Kafka, scenario by scenario
 	@$(RUN) -m compat_tests
 
-soak: $(INSTALLED) jvm ## what takes longer than the gate may; record the result in docs/measurements.md
+soak: $(INSTALLED) jvm namespaces ## what takes longer than the gate may; record the result in docs/measurements.md
 	@$(RUN) tools/run_parts.py soak
 
 bench: $(INSTALLED) jvm ## measure, side by side with others; half an hour
@@ -69,3 +69,6 @@ node:
 
 docker:
 	@bash tools/setup.sh docker
+
+namespaces:
+	@bash tools/setup.sh namespaces

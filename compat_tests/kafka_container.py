@@ -14,16 +14,14 @@ from compat_tests.kafka_process import CLUSTER_ID, HOST, READY, SINGLE_NODE, STA
 from compat_tests.raw_requests import RawConnection
 from compat_tests.side_by_side import PROPERTIES, UNSERVED_FEATURES
 from ottla.testing.container import OttlaContainer
-from ottla.wire.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from ottla.wire.messages.features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
 OFFICIAL_IMAGE = "apache/kafka:4.3.1"
 CONTROLLER_PORT = 9093
 # What a container sets by itself, and Ottla without being told.
 CONTAINERS_OWN = ("listener.security.protocol.map", "controller.listener.names")
-UPDATE_VERSION, ALTER_VERSION = 1, 1
+UPDATE_VERSION = 1
 UPGRADE, SAFE_DOWNGRADE = 1, 2
-BROKER, DELETE = 4, 1
 
 
 class KafkaContainer(OttlaContainer):
@@ -57,7 +55,7 @@ def with_single_node(container: OttlaContainer) -> OttlaContainer:
 
 
 def settle_features(bootstrap: str) -> None:
-    """Level 0 for what Ottla does not serve, voters in the log, and no trace of what was on."""
+    """Level 0 for what Ottla does not serve, and voters in the log."""
     levels = [feature(name, 0, SAFE_DOWNGRADE) for name in UNSERVED_FEATURES]
     with RawConnection(*address(bootstrap)) as connection:
         for updates in (levels, [feature("kraft.version", 1, UPGRADE)]):
@@ -66,19 +64,6 @@ def settle_features(bootstrap: str) -> None:
             )
             wrong = [(result.feature, result.error_message) for result in answer.results if result.error_code]
             assert (answer.error_code, wrong) == (0, []), answer.error_message
-        # Eligible leader replicas have min.insync.replicas set for the whole cluster (KIP-966).
-        change = IncrementalAlterConfigsRequest.AlterableConfig(
-            name="min.insync.replicas", config_operation=DELETE, value=None
-        )
-        brokers = IncrementalAlterConfigsRequest.AlterConfigsResource(
-            resource_type=BROKER, resource_name="", configs=[change]
-        )
-        altered = connection.send(
-            IncrementalAlterConfigsRequest(resources=[brokers], validate_only=False),
-            IncrementalAlterConfigsResponse,
-            ALTER_VERSION,
-        )
-    assert [result.error_code for result in altered.responses] == [0], altered.responses
 
 
 def feature(name: str, level: int, kind: int) -> UpdateFeaturesRequest.FeatureUpdateKey:

@@ -19,11 +19,7 @@ from tests.held_ports import held_port
 from tests.server.node_process import ANNOUNCEMENT, NodeProcess
 
 # What Ottla does not serve yet stays at level 0, so Kafka's is put there too.
-UNSERVED_FEATURES = (
-    "share.version",
-    "streams.version",
-    "transaction.version",
-)
+UNSERVED_FEATURES = ("share.version", "streams.version", "transaction.version")
 # Kafka's cleaner and its clients' metrics would only add noise.
 PROPERTIES = {"log.cleaner.enable": "false"}
 # Members that die are missed soon, and members of the consumer protocol ask often whether something changed.

@@ -73,7 +73,7 @@ def test_features_that_are_not_served_are_kept_and_told(lives: Lives) -> None:
     assert features["eligible.leader.replicas.version"] == 1
     assert features["metadata.version"] == 30
     assert features.get("kraft.version", 0) == lives.kafka.state.features.get("kraft.version", 0)
-    assert any("transaction.version is at level 2" in line for line in lives.ottla_printed)
+    assert any("share.version is at level 1" in line for line in lives.ottla_printed)
 
 
 def test_what_ottla_does_not_serve_is_still_there(lives: Lives) -> None:

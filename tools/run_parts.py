@@ -22,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 JVM = ("java", "javac", "mvn")
 ENGINE = ("docker", "dockerd", "docker-compose", "debootstrap")
+# For a network of its own; that takes root as well, without which its tests are skipped.
+NAMESPACES = ("ip", "nsenter", "setpriv", "unshare")
 # The budget is what a part should take on two idle cores; a busy machine may take longer, a hung test does not end.
 STOP_AFTER_BUDGETS = 4
 
@@ -76,9 +78,11 @@ BROKER_TESTS = (
 STORAGE_TESTS = ("tests/storage", "tests/test_mutants.py")
 GROUP_TESTS = ("tests/coordinators",)
 SIMULATION_TESTS = ("tests/simulation",)
+FAULT_TESTS = ("tests/faults",)
 # What has no part of its own is in this one, so that nothing is left out.
 ELSEWHERE = tuple(
-    f"--ignore={path}" for path in ("tests/wire", *STORAGE_TESTS, *BROKER_TESTS, *GROUP_TESTS, *SIMULATION_TESTS)
+    f"--ignore={path}"
+    for path in ("tests/wire", *STORAGE_TESTS, *BROKER_TESTS, *GROUP_TESTS, *SIMULATION_TESTS, *FAULT_TESTS)
 )
 PROJECT = Part("project", 1, (tests(UNIT, "tests", *ELSEWHERE),))
 WIRE = Part(
@@ -86,7 +90,7 @@ WIRE = Part(
     2,
     (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal", "--cov=ottla.wire", "--cov-branch", "--cov-fail-under=100"),),
 )
-COMPAT_WIRE = Part("wire-kafka", 2, (tests(JAVA, "tests/wire", "-n2", LOADFILE),), needs=JVM)
+COMPAT_WIRE = Part("wire-kafka", 1, (tests(JAVA, "tests/wire", "-n2", LOADFILE),), needs=JVM)
 STORAGE = Part("storage", 3, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
 # Each of them runs on Ottla and on Apache Kafka. kcat, Go and Node are not needed: without them their tests are skipped
 # and named.
@@ -130,14 +134,16 @@ STORAGE_KAFKA = Part(
 CLIENTS = Part("clients", 10, (tests("not soak", *CLIENT_TESTS, "-n2", LOADFILE),), needs=JVM)
 GROUPS = Part("groups", 2, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
 GROUPS_KAFKA = Part(
-    "groups-kafka", 2, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
+    "groups-kafka", 1, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
 )
 # What happened in them is counted, and printed at the end.
 SIMULATION = Part("simulation", 5, (tests(UNIT, *SIMULATION_TESTS, "-n2", "--dist=worksteal"),))
+# Real processes, killed, paused and cut off. One after another: each has all cores, and prints what it counted.
+FAULTS = Part("faults", 4, (tests("not soak", *FAULT_TESTS),), needs=(*JVM, *NAMESPACES))
 BROKER = Part("broker", 3, (tests(UNIT, *BROKER_TESTS, "-n2", "--dist=worksteal"),))
 BROKER_KAFKA = Part(
     "broker-kafka",
-    2,
+    1,
     (
         tests(
             JAVA,
@@ -145,6 +151,7 @@ BROKER_KAFKA = Part(
             "--ignore=tests/wire",
             "--ignore=tests/storage",
             "--ignore=tests/coordinators",
+            "--ignore=tests/faults",
             "-n2",
             LOADFILE,
         ),
@@ -154,13 +161,13 @@ BROKER_KAFKA = Part(
 # One process: an engine is started for all of them. Its images are made here if they are not in the cache.
 CONTAINERS = Part("containers", 5, (tests("not soak", CONTAINER_TESTS),), needs=(*ENGINE, *JVM))
 SPARK = Part("spark", 12, (tests("not soak", *SPARK_TESTS, "-n2", LOADFILE),), needs=JVM)
-PACKAGING = Part("packaging", 2, (tests("packaging and not soak", "tests"),))
+PACKAGING = Part("packaging", 1, (tests("packaging and not soak", "tests"),))
 WIRE_FAST = Part("wire", 1, (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal", "--hypothesis-profile=fast"),))
 SOAK = Part(
     "soak",
     180,
     (tests("soak", "tests", "-n2", "--hypothesis-profile=soak"), tests("soak", GROUP_SCRIPTS)),
-    needs=JVM,
+    needs=(*JVM, *NAMESPACES),
 )
 
 PARTS = {
@@ -175,6 +182,7 @@ PARTS = {
             BROKER,
             BROKER_KAFKA,
             SIMULATION,
+            FAULTS,
             GROUPS,
             GROUPS_KAFKA,
         ),
@@ -183,6 +191,7 @@ PARTS = {
     "fast": (LINT, PROJECT, WIRE_FAST),
     "soak": (SOAK,),
     "lint": (LINT,),
+    "faults": (FAULTS,),
     "compat": (COMPAT,),
     "containers": (CONTAINERS,),
     "spark": (SPARK,),

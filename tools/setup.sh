@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Make a machine ready: `setup.sh python VENV` builds the virtual environment, `setup.sh jvm` looks for Java and Maven,
-# `setup.sh kcat` for kcat, `setup.sh go` for Go, `setup.sh node` for Node and npm, `setup.sh docker` for a Docker engine.
+# `setup.sh kcat` for kcat, `setup.sh go` for Go, `setup.sh node` for Node and npm, `setup.sh docker` for a Docker engine,
+# `setup.sh namespaces` for what networks of a test's own are made with.
 #
 # A missing tool is installed from Debian's packages where we are root and apt-get exists. Otherwise `python` fails and
 # names what is missing; the others only say so: tools/run_parts.py and the tests decide what a missing tool means.
@@ -80,6 +81,14 @@ find_docker() {
         echo "setup: no Docker engine, the containers' tests will not run (Debian: ${missing[*]})" >&2
 }
 
+find_namespaces() {
+    local missing=()
+    command -v ip >/dev/null || missing+=(iproute2)
+    { command -v nsenter && command -v setpriv && command -v unshare; } >/dev/null || missing+=(util-linux)
+    [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}" ||
+        echo "setup: no network namespaces, the faults' tests will not run (Debian: ${missing[*]})" >&2
+}
+
 case "${1:-}" in
     python) make_venv "${2:?the directory of the virtual environment}" ;;
     jvm) find_jvm ;;
@@ -87,5 +96,6 @@ case "${1:-}" in
     go) find_go ;;
     node) find_node ;;
     docker) find_docker ;;
-    *) echo "usage: setup.sh python VENV | jvm | kcat | go | node | docker" >&2; exit 2 ;;
+    namespaces) find_namespaces ;;
+    *) echo "usage: setup.sh python VENV | jvm | kcat | go | node | docker | namespaces" >&2; exit 2 ;;
 esac

@@ -170,7 +170,7 @@ RECORD_COMMANDS = (
 )
 
 # The others are of what Ottla does not serve yet.
-SERVED_FEATURES = "(metadata|kraft|group).version"
+SERVED_FEATURES = "(metadata|kraft|group|eligible.leader.replicas).version"
 
 CLUSTER_COMMANDS = (
     Command("log_dirs", TOOLS + "LogDirsCommand", SERVER + "--describe --topic-list tools"),

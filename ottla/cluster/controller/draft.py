@@ -94,9 +94,12 @@ class Draft:
         """Build the record, if one is needed, and take it in."""
         record = change.build()
         if record is not None:
-            self.add(record)
-            self._partitions[record.topic_id, record.partition_id] = change.partition.changed(record)
+            self.change_partition(change.partition, record)
         return record
+
+    def change_partition(self, partition: Partition, record: PartitionChangeRecord) -> None:
+        self.add(record)
+        self._partitions[record.topic_id, record.partition_id] = partition.changed(record)
 
     def _has_log(self, partition: Partition, broker_id: int) -> bool:
         directory, broker = partition.directory(broker_id), self.broker(broker_id)

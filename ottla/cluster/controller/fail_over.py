@@ -11,9 +11,13 @@ from collections.abc import Iterable
 from ottla.cluster.controller.draft import Draft
 from ottla.cluster.controller.partition_change import Election
 from ottla.cluster.controller.partition_index import PartitionKey
-from ottla.cluster.image import NO_LEADER, Broker
+from ottla.cluster.image import NO_LEADER, Broker, Topic
 from ottla.cluster.image.brokers import ENTER_CONTROLLED_SHUTDOWN, FENCE, UNFENCE
-from ottla.wire.stored.metadata_records import BrokerRegistrationChangeRecord, UnregisterBrokerRecord
+from ottla.wire.stored.metadata_records import (
+    BrokerRegistrationChangeRecord,
+    PartitionChangeRecord,
+    UnregisterBrokerRecord,
+)
 
 
 def fence(draft: Draft, broker: Broker) -> None:
@@ -83,6 +87,23 @@ def move_leaders(
         if draft.allows_unclean_election(topic):
             change.election = Election.UNCLEAN
         draft.commit(change)
+        if unclean != NO_LEADER:
+            _trust_another(draft, topic, partition_id, unclean)
+
+
+def _trust_another(draft: Draft, topic: Topic, partition_id: int, unclean: int) -> None:
+    """Let another be the last leader, to whom a partition goes back when nobody is eligible any longer.
+
+    Kafka goes back to the one that led last, even if that restarted uncleanly before the others did. No choice is safe
+    then; but of several that may have lost the ends of their logs, this one is the first of whom it is known.
+    """
+    partition = draft.partition(topic, partition_id)
+    assert partition is not None
+    if partition.last_known_elr == (unclean,) and partition.elr:
+        last_known = [partition.elr[0]]
+        draft.change_partition(
+            partition, PartitionChangeRecord(topic_id=topic.id, partition_id=partition_id, last_known_elr=last_known)
+        )
 
 
 def _change(

@@ -58,6 +58,38 @@ def test_the_last_replica_standing_is_not_trusted_after_an_unclean_restart() -> 
     assert (cluster.partition("t").leader, cluster.partition("t").isr) == (3, (3,))
 
 
+def test_of_two_that_restart_uncleanly_the_one_that_was_trusted_longer_leads() -> None:
+    """Nobody is promised anything then (KIP-966). But the last leader is in doubt at a time when the other is not."""
+    cluster = SmallCluster()
+    cluster.create("t", [1, 2, 3], min_insync_replicas="2")
+    for id in (3, 2, 1):
+        cluster.fence(id)
+    assert (cluster.partition("t").elr, cluster.partition("t").last_known_elr) == ((1, 2), (1,))
+    cluster.start(1, number=1)
+    assert (cluster.partition("t").elr, cluster.partition("t").last_known_elr) == ((2,), (2,))
+    cluster.start(2, number=1)
+    assert (cluster.partition("t").leader, cluster.partition("t").isr) == (2, (2,))
+
+
+def test_a_leader_that_is_still_counted_on_when_it_restarts_uncleanly_is_not_the_one_to_go_back_to() -> None:
+    cluster = SmallCluster()
+    cluster.create("t", [1, 2, 3], min_insync_replicas="2")
+    cluster.fence(3)
+    cluster.fence(2)
+    cluster.now_ms += 20_000
+    cluster.start(1, number=1)
+    assert (cluster.partition("t").leader, cluster.partition("t").elr) == (NO_LEADER, (2,))
+    assert cluster.partition("t").last_known_elr == (2,)
+
+
+def test_the_only_one_there_was_leads_again_after_an_unclean_restart() -> None:
+    cluster = SmallCluster()
+    cluster.create("t", [1])
+    cluster.fence(1)
+    cluster.start(1, number=1)
+    assert (cluster.partition("t").leader, cluster.partition("t").isr) == (1, (1,))
+
+
 def test_a_clean_restart_leaves_a_broker_eligible() -> None:
     cluster = SmallCluster()
     cluster.create("t", [1, 2, 3], min_insync_replicas="2")
