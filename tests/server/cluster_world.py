@@ -11,7 +11,7 @@ are quicker than by Kafka's defaults. Everything has ended when the block has.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +154,9 @@ async def until(condition: Callable[[], Any]) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def a_cluster(path: Path, count: int, **settings: str) -> AsyncIterator[RunningCluster]:
+async def a_cluster(
+    path: Path, count: int, racks: Sequence[str] = (), **settings: str
+) -> AsyncIterator[RunningCluster]:
     """Nodes that are brokers and controllers, all up and known to each other."""
     with contextlib.ExitStack() as stack:
         ports = [(stack.enter_context(held_port()), stack.enter_context(held_port())) for _ in range(count)]
@@ -172,6 +174,7 @@ async def a_cluster(path: Path, count: int, **settings: str) -> AsyncIterator[Ru
                         "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
                         "controller.listener.names": "CONTROLLER",
                         "controller.quorum.voters": voters,
+                        **({"broker.rack": racks[number - 1]} if racks else {}),
                         **{key.replace("_", "."): value for key, value in settings.items()},
                     },
                     nursery,

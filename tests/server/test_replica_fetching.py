@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
 import trio.testing
 
 from ottla.config.loading import load
+from ottla.server.broker import Broker
+from ottla.server.followed_partitions import FollowedPartitions
 from ottla.server.replica_fetching import FollowingReplica, ReplicaFetching
+from ottla.server.replication_throttles import ReplicationThrottles
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directories import LogDirectories
@@ -44,6 +47,8 @@ class StandInBroker:
         }
         self.image = SimpleNamespace(brokers=SimpleNamespace(by_id=by_id))
         self.directories = LogDirectories([], {})
+        self.followed = FollowedPartitions(cast("Broker", self))
+        self.throttles = ReplicationThrottles(lambda: self.config, lambda: round(trio.current_time() * 1000))
         self.passes = 0
 
     def host(self, log: Log) -> None:
@@ -76,10 +81,14 @@ def answered(**more: Any) -> FetchResponse:
 
 
 @asynccontextmanager
-async def following(log: Log, leader: StubBroker) -> AsyncIterator[ReplicaFetching]:
+async def following(log: Log, leader: StubBroker, *, rate: str | None = None) -> AsyncIterator[ReplicaFetching]:
+    """A replica that follows; where there is a rate, it is throttled."""
     async with trio.open_nursery() as nursery:
         network = StubNetwork(nursery, (leader,))
         broker: Any = StandInBroker(leader)
+        if rate is not None:
+            broker.config = broker.config.overlaid({}, {"follower.replication.throttled.rate": rate})
+            broker.throttles.follower.throttled = {TOPIC: {0}}
         broker.host(log)
         fetching = ReplicaFetching(broker, lambda: 77, network.open_stream)
         nursery.start_soon(fetching.run)
@@ -295,6 +304,24 @@ async def test_what_must_be_on_the_disk_is_there_before_the_leader_hears_of_it()
             await trio.sleep(1)
         disk.crash()
         assert opened(disk).end_offset == 3
+
+
+@in_trio
+async def test_one_that_is_throttled_and_behind_waits_until_the_rate_is_kept() -> None:
+    theirs, ours = leaders_log((4, 1)), opened(FakeDisk())
+    whole = content(theirs)
+    size = len(whole) // 4
+    pieces = [whole[number * size : (number + 1) * size] for number in range(4)]
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, *(answered(records=piece, high_watermark=4) for piece in pieces), SILENCE)
+    began = trio.current_time()
+    async with following(ours, leader, rate=str(size)):
+        for count in range(1, 5):
+            while ours.end_offset < count:
+                await trio.sleep(0.1)
+            # A batch a second; how long a follower rests may be added.
+            assert count - 2 <= trio.current_time() - began <= 2 * count
+        assert len(leader.requests(FetchRequest)) == 5, "it is in sync, and asks though the rate is exceeded"
 
 
 @in_trio

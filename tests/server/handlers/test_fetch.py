@@ -15,6 +15,7 @@ from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.server.transport import FileRange
 from ottla.storage.batch_scan import LogFileDamaged
+from ottla.storage.log_trimming import advance_start
 from ottla.storage.producer_state import AppendOrigin
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
@@ -183,6 +184,19 @@ def test_a_consumer_that_read_in_another_epoch_is_told_where_that_ended(world: W
     part = ask(world, request)[0]
     assert (part.error_code, part.diverging_epoch.end_offset) == (0, 0)
     asked.last_fetched_epoch = LEADER_EPOCH + 1
+    assert ask(world, request)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_where_a_log_begins_later_there_is_nothing_to_compare_with(world: World) -> None:
+    world.topic("t")
+    stored = world.partition("t").log
+    for epoch in (LEADER_EPOCH - 2,) * 3 + (LEADER_EPOCH,):
+        stored.append(batch(), leader_epoch=epoch, now_ms=NOW_MS)
+    stored.advance_high_watermark(4)
+    request = fetching(1)
+    request.topics[0].partitions[0].last_fetched_epoch = LEADER_EPOCH - 1
+    assert ask(world, request)[0].diverging_epoch.epoch == LEADER_EPOCH - 2
+    advance_start(stored, 2)
     assert ask(world, request)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
