@@ -80,9 +80,16 @@ class InSyncReplicas:
         for id in [id for id in self.followers if id not in replicas]:
             del self.followers[id]
         if partition_epoch > self.partition_epoch:
+            self._forget_progress(set(self.isr) - set(isr))
             self.isr = tuple(isr)
             self.partition_epoch = partition_epoch
             self.proposed = None
+
+    def _forget_progress(self, ids: Iterable[int]) -> None:
+        """Who was taken out of the ISR may have lost its disk: only a Fetch shows that it is still there."""
+        for id in ids:
+            if id in self.followers:
+                self.followers[id].end_offset = self.followers[id].caught_up_ms = UNKNOWN
 
     def fetched(
         self, id: int, offset: int, leaders_end: int, broker_epoch: int, now_ms: int, start_offset: int = UNKNOWN

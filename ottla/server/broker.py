@@ -33,6 +33,7 @@ from ottla.server.replication_throttles import ReplicationThrottles
 from ottla.server.routes import Handler, Route, Serving
 from ottla.server.transport import ReceiveBuffers
 from ottla.storage.log_directories import LogDirectories
+from ottla.storage.offset_checkpoint import TopicPartition
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.primitives import uuid_text
 from ottla.wire.schema import Request
@@ -221,7 +222,11 @@ class Broker:
         return self.config.compression_type if found is None else found
 
     def _storage_failed(self, partition: Partition) -> None:
-        directory = self.directories.directory_of((partition.topic, partition.index))
+        self.notice_failure((partition.topic, partition.index))
+
+    def notice_failure(self, key: TopicPartition) -> None:
+        """A log has answered KAFKA_STORAGE_ERROR: if its disk is broken, all that lies there is offline."""
+        directory = self.directories.directory_of(key)
         if directory is not None:
             directory.notice_failures()
 
@@ -265,6 +270,8 @@ class Broker:
             partition.commit_error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake")
         if partition.commit_error is not None or self._unwritable:
             self._note_writing(partition)
+        if partition.log.failure is not None:
+            self._storage_failed(partition)
         if partition.must_flush_first:
             self.flush_soon(partition)
 

@@ -148,7 +148,7 @@ class _Fetcher:
                 await self._is_wanted.wait()
                 continue  # whoever came may have gone again
             now = trio.current_time()
-            ready = [replica for replica in self._replicas if replica.retry_at <= now and not self._is_held_up(replica)]
+            ready = [replica for replica in self._replicas if replica.retry_at <= now and self._may_fetch(replica)]
             if not ready:
                 await trio.sleep_until(self._next_try(now))
                 continue
@@ -158,9 +158,12 @@ class _Fetcher:
                 log.info("broker %d cannot be fetched from: %s", self._leader_id, error.message)
                 await trio.sleep(self._broker.config.replica_fetch_backoff_ms / 1000)
 
-    def _is_held_up(self, replica: FollowingReplica) -> bool:
-        """Whether a throttle wants it to wait (KIP-73); never one that is in sync."""
-        return not replica.is_caught_up and self._broker.throttles.follower.must_wait(replica.topic, replica.index)
+    def _may_fetch(self, replica: FollowingReplica) -> bool:
+        """Not on a disk that has failed: to ask would be to say that what was there still is. A throttle may want it
+        to wait as well (KIP-73), if it is not in sync."""
+        if replica.log.failure is not None:
+            return False
+        return replica.is_caught_up or not self._broker.throttles.follower.must_wait(replica.topic, replica.index)
 
     def _next_try(self, now: float) -> float:
         """When to look again: the first is over its error, or there may be room under the throttle."""
@@ -247,6 +250,8 @@ class _Fetcher:
                     await _flush(replica.log)
         except (KafkaError, LogFileDamaged, IndexDamaged) as error:
             log.info("%s cannot follow broker %d now: %s", replica, self._leader_id, error)
+            if replica.log.failure is not None:
+                self._broker.notice_failure(replica.key)
             replica.retry_at = trio.current_time() + self._broker.config.replica_fetch_backoff_ms / 1000
 
     def _append(self, replica: FollowingReplica, answer: FetchResponse.PartitionData) -> None:

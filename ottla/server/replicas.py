@@ -155,6 +155,7 @@ class Replicas:
             )
         except KafkaError as error:
             log.error("%s-%d cannot be kept here: %s", topic.name, index, error.message)
+            self._fetching.stop(key)
             return
         if is_led:
             self._lead(topic, index, found, wanted)

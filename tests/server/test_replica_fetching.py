@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directories import LogDirectories
 from ottla.storage.log_directory import HostedLog
-from ottla.storage.offset_checkpoint import RECOVERY_POINTS, read_offsets, write_offsets
+from ottla.storage.offset_checkpoint import RECOVERY_POINTS, TopicPartition, read_offsets, write_offsets
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
 from ottla.wire.messages.offsets_lookup import ListOffsetsRequest, ListOffsetsResponse
@@ -50,6 +51,7 @@ class StandInBroker:
         self.followed = FollowedPartitions(cast("Broker", self))
         self.throttles = ReplicationThrottles(lambda: self.config, lambda: round(trio.current_time() * 1000))
         self.passes = 0
+        self.noticed: list[TopicPartition] = []
 
     def host(self, log: Log) -> None:
         directory = claimed(log.disk)  # type: ignore[arg-type]
@@ -59,6 +61,9 @@ class StandInBroker:
 
     def now_ms(self) -> int:
         return NOW_MS
+
+    def notice_failure(self, key: TopicPartition) -> None:
+        self.noticed.append(key)
 
     def end_pass(self) -> None:
         self.passes += 1
@@ -304,6 +309,25 @@ async def test_what_must_be_on_the_disk_is_there_before_the_leader_hears_of_it()
             await trio.sleep(1)
         disk.crash()
         assert opened(disk).end_offset == 3
+
+
+@in_trio
+async def test_one_whose_disk_has_failed_asks_no_more_and_its_broker_hears_of_it() -> None:
+    """Its leader would take it for one that is in sync."""
+    theirs, disk = leaders_log((3, 1)), FakeDisk()
+    ours = opened(disk)
+    leader = StubBroker(LEADER)
+
+    def broken(request: FetchRequest) -> FetchResponse:
+        ours.failure = OSError(errno.EIO, "broken")
+        return answered(records=content(theirs))
+
+    leader.on(FetchRequest, broken, SILENCE)
+    async with following(ours, leader) as fetching:
+        await trio.sleep(60)
+        assert len(leader.requests(FetchRequest)) == 1
+        broker: Any = fetching._broker
+        assert broker.noticed == [(TOPIC, 0)]
 
 
 @in_trio

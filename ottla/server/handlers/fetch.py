@@ -10,8 +10,8 @@ Versions: 4 to 18. From 7 on with sessions (KIP-227), from 9 on the client's lea
 10 a topic that is compressed with zstd is not served (KIP-110), from 13 on topics have ids.
 A follower (a broker that names itself) reads what is not committed yet, waits for whatever is written, and says by its
 offset what it has; where its log cannot be continued it is told where the leader's epoch ended (KIP-595), and so is a
-consumer that says in which epoch it has read last. From 16 on who asks the wrong broker is told which one leads.
-Partitions that are not there come last, as in Kafka. Not here yet: the address of the leader (KIP-951).
+consumer that says in which epoch it has read last. From 16 on who asks the wrong broker is told which one leads, and
+where that is (KIP-951). Partitions that are not there come last, as in Kafka.
 
 From 11 on a consumer names its rack (KIP-392). With `replica.selector.class` the leader sends it to a follower there,
 instead of records; followers serve consumers whether or not it is set, up to the high watermark they know. So that
@@ -32,6 +32,7 @@ from ottla.server.context import Context
 from ottla.server.fetch_sessions import Fetch, Wanted
 from ottla.server.followed_partitions import FollowedPartition
 from ottla.server.followers_fetch import FollowersFetch
+from ottla.server.handlers.current_leader import current_leader
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.server.replica_epochs import LogEpochs
@@ -79,6 +80,7 @@ class Reading:
         "has_error",
         "is_committed",
         "is_noted",
+        "leaders",
         "may_follow",
         "min_bytes",
         "partitions",
@@ -111,6 +113,8 @@ class Reading:
         self.rack_id = request.rack_id if has_selector and has_rack and self.follower is None else ""
         # Whether it is noted what a follower has: once for a request, however often it is read for.
         self.is_noted = False
+        # Where those lead who should have been asked.
+        self.leaders: dict[int, FetchResponse.NodeEndpoint] = {}
         # Those that could be read, and those that have us among their watchers.
         self.partitions: list[Replica] = []
         self.watched: list[Replica] = []
@@ -120,6 +124,7 @@ class Reading:
         """Read every wanted partition up to the limits."""
         self.has_error = False
         self.partitions = []
+        self.leaders = {}
         self.readable_bytes = 0
         if self.follower is not None:
             self.follower.begin()
@@ -137,6 +142,7 @@ class Reading:
         return answers + missing if missing else answers
 
     def _read_partition(self, wanted: Wanted, bytes_max: int, *, at_least_one: bool) -> PartitionData:
+        partition = None
         try:
             partition = self._partition(wanted)
             self.context.broker.check_leader_epoch(partition, max(wanted.asked.current_leader_epoch, NO_EPOCH))
@@ -150,6 +156,8 @@ class Reading:
             answer = self._read_log(wanted, partition, bytes_max, at_least_one=at_least_one)
         except KafkaError as error:
             self.has_error = self.has_error or error.code not in NOT_THERE
+            if error.code is ErrorCode.KAFKA_STORAGE_ERROR and partition is not None:
+                self.context.broker.notice_failure((partition.topic, partition.index))
             answer = _refused(wanted.asked.partition, error)
             if error.code in LED_ELSEWHERE and self.context.version >= FIRST_VERSION_WITH_LEADER:
                 self._name_leader(wanted, answer)
@@ -199,11 +207,17 @@ class Reading:
 
     def _name_leader(self, wanted: Wanted, answer: PartitionData) -> None:
         """Who asks the wrong one is told whom to ask (KIP-951)."""
-        topic = self.context.broker.image.topics.by_id.get(wanted.topic_id)
-        known = None if topic is None else topic.partitions.get(wanted.asked.partition)
-        if known is not None:
-            leader = FetchResponse.LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
-            answer.current_leader = leader
+        found = current_leader(self.context, wanted.topic, wanted.topic_id, wanted.asked.partition)
+        if found is None:
+            return
+        answer.current_leader = FetchResponse.LeaderIdAndEpoch(
+            leader_id=found.leader_id, leader_epoch=found.leader_epoch
+        )
+        if found.broker is not None:
+            host, port = found.address(self.context.listener_name)
+            self.leaders[found.leader_id] = FetchResponse.NodeEndpoint(
+                node_id=found.leader_id, host=host, port=port, rack=found.broker.rack
+            )
 
     def _preferred(self, asked: FetchRequest.FetchPartition, partition: Replica) -> PartitionData | None:
         """Send a consumer to a replica that is nearer, if there is one."""
@@ -347,7 +361,11 @@ class Reading:
                     topic=wanted.topic, topic_id=wanted.topic_id, partitions=[]
                 )
             topic.partitions.append(answer)
-        return FetchResponse(session_id=self.fetch.session_id, responses=list(topics.values()))
+        return FetchResponse(
+            session_id=self.fetch.session_id,
+            responses=list(topics.values()),
+            node_endpoints=list(self.leaders.values()),
+        )
 
 
 def replica_id(request: FetchRequest) -> int:

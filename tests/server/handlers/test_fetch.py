@@ -172,6 +172,15 @@ def test_who_believes_an_old_leader_is_told_of_the_new_one_from_version_16_on(wo
         assert leader == ((1, LEADER_EPOCH) if version >= 16 else (-1, -1))
 
 
+def test_with_the_leader_comes_its_address_from_version_16_on(world: World) -> None:
+    world.register(2, rack="r")
+    topic_id = world.topic("t", 2, replicas=[2], leader=2)
+    for version in (15, 16, 18):
+        response = answered(world, fetching(topic_id=topic_id, indexes=[0, 1]), version)
+        found = [(one.node_id, one.host, one.port, one.rack) for one in response.node_endpoints]
+        assert found == ([(2, "host-2", 9092, "r")] if version >= 16 else [])
+
+
 def test_a_consumer_that_read_in_another_epoch_is_told_where_that_ended(world: World) -> None:
     world.topic("t")
     append(world.partition("t"), b"a")
