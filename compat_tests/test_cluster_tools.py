@@ -88,6 +88,33 @@ def test_partitions_are_moved_by_the_reassignment_tool_and_by_ours_with_one_file
     assert "No partition reassignments found." in done(tools.run(REASSIGN, [*server, "--list"]))
 
 
+def test_the_reassignment_tool_throttles_what_it_moves_and_lifts_that_when_it_is_done(
+    tools: ToolJvm, nodes: Nodes, tmp_path: Path
+) -> None:
+    ottla, server = nodes.command_line, ["--bootstrap-server", nodes.command_line.bootstrap]
+    ottla.ok("topics", "create", "throttled", "--partitions", "2", "--replication-factor", "1")
+    plan = tmp_path / "plan.json"
+    words = ["cluster", "reassign", "--topics", "throttled", "--brokers", "1,2,3", "--replication-factor", "2"]
+    plan.write_text(ottla.ok(*words, "--json").out)
+
+    def set_for(kind: str, name: str) -> dict[str, str]:
+        rows = ottla.ok("configs", "describe", kind, name, "--json").rows
+        return {row["name"]: row["value"] for row in rows if "replication.throttled" in row["name"] and row["value"]}
+
+    words = [*server, "--reassignment-json-file", str(plan)]
+    told = done(tools.run(REASSIGN, [*words, "--execute", "--throttle", "50000000"]))
+    assert "The inter-broker throttle limit was set to 50000000 B/s" in told
+    rates = {f"{side}.replication.throttled.rate": "50000000" for side in ("leader", "follower")}
+    until(lambda: [set_for("broker", one) for one in "123"] == [rates] * 3)
+    lists = [f"{side}.replication.throttled.replicas" for side in ("follower", "leader")]
+    until(lambda: sorted(set_for("topic", "throttled")) == lists)
+    until(lambda: ottla("cluster", "reassign", "--file", str(plan), "--verify").status == 0)
+    verified = done(tools.run(REASSIGN, [*words, "--verify"]))
+    assert "Clearing topic-level throttles on topic throttled" in verified
+    until(lambda: not any(set_for("broker", one) for one in "123"))
+    until(lambda: not set_for("topic", "throttled"))
+
+
 def test_leaders_are_elected_by_the_election_tool(tools: ToolJvm, nodes: Nodes) -> None:
     ottla, server = nodes.command_line, ["--bootstrap-server", nodes.command_line.bootstrap]
     ottla.ok("topics", "create", "led", "--partitions", "1", "--replication-factor", "3")

@@ -21,10 +21,19 @@ UNKNOWN = -1
 class Follower:
     """Another replica, as its fetches show it."""
 
-    __slots__ = ("broker_epoch", "caught_up_ms", "end_offset", "fetched_ms", "leaders_end_then")
+    __slots__ = (
+        "broker_epoch",
+        "caught_up_ms",
+        "end_offset",
+        "fetched_ms",
+        "leaders_end_then",
+        "start_offset",
+        "told_high_watermark",
+    )
 
     def __init__(self, caught_up_ms: int) -> None:
-        self.end_offset = UNKNOWN
+        self.start_offset = self.end_offset = UNKNOWN
+        self.told_high_watermark = UNKNOWN
         self.broker_epoch = UNKNOWN
         # When it last had all that there was; when it last fetched, and what there was then.
         self.caught_up_ms = caught_up_ms
@@ -71,11 +80,20 @@ class InSyncReplicas:
         for id in [id for id in self.followers if id not in replicas]:
             del self.followers[id]
         if partition_epoch > self.partition_epoch:
+            self._forget_progress(set(self.isr) - set(isr))
             self.isr = tuple(isr)
             self.partition_epoch = partition_epoch
             self.proposed = None
 
-    def fetched(self, id: int, offset: int, leaders_end: int, broker_epoch: int, now_ms: int) -> bool:
+    def _forget_progress(self, ids: Iterable[int]) -> None:
+        """Who was taken out of the ISR may have lost its disk: only a Fetch shows that it is still there."""
+        for id in ids:
+            if id in self.followers:
+                self.followers[id].end_offset = self.followers[id].caught_up_ms = UNKNOWN
+
+    def fetched(
+        self, id: int, offset: int, leaders_end: int, broker_epoch: int, now_ms: int, start_offset: int = UNKNOWN
+    ) -> bool:
         """A follower reads from here: all before is in its log. False if it is none of this partition's."""
         follower = self.followers.get(id)
         if follower is None:
@@ -84,7 +102,7 @@ class InSyncReplicas:
             follower.caught_up_ms = max(follower.caught_up_ms, now_ms)
         elif offset >= follower.leaders_end_then >= 0:
             follower.caught_up_ms = max(follower.caught_up_ms, follower.fetched_ms)
-        follower.end_offset = offset
+        follower.start_offset, follower.end_offset = start_offset, offset
         follower.broker_epoch = broker_epoch
         follower.fetched_ms = now_ms
         follower.leaders_end_then = leaders_end

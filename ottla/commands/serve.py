@@ -124,6 +124,7 @@ def run_node(settings: Mapping[str, str]) -> int:
     from ottla.config.loading import load
     from ottla.config.values import ConfigError
     from ottla.server import node
+    from ottla.server.directory_failures import DirectoriesLost
     from ottla.server.large_memory import map_large_buffers
     from ottla.server.logs import set_up
     from ottla.server.quorum import QuorumFailed
@@ -143,7 +144,8 @@ def run_node(settings: Mapping[str, str]) -> int:
             nursery.start_soon(_stop_on_signal, nursery.cancel_scope)
             await node.serve(config, announce, settle_collector)
 
-    the_worlds = (StartError, LogDirectoryError, MetadataLogError, QuorumStateError, QuorumFailed, KafkaError)
+    at_start = (StartError, LogDirectoryError, MetadataLogError, QuorumStateError)
+    the_worlds = (*at_start, DirectoriesLost, QuorumFailed, KafkaError)
     failures: dict[str, None] = {}
     map_large_buffers()
     settle_collector()

@@ -17,6 +17,8 @@ from ottla.config.values import ConfigError
 
 DEDUPE_BYTES_PER_THREAD_MIN = 1 << 20
 COUNT_DIGITS_MAX = 9
+# The one class of Kafka's that chooses from which replica a consumer reads.
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
 def check(config: BrokerConfig) -> list[str]:
@@ -219,6 +221,15 @@ def check_replication(config: BrokerConfig) -> None:
     require(wait <= lag, f"replica.fetch.wait.max.ms: {wait} is more than replica.lag.time.max.ms, {lag}")
 
 
+def check_replica_selector(config: BrokerConfig) -> None:
+    """Kafka loads the class when a broker starts; a consumer that read from the leader alone would find out late."""
+    selector = config.replica_selector_class
+    require(
+        selector in (None, RACK_AWARE_SELECTOR) or not config.is_broker,
+        f"replica.selector.class: {selector!r} is not known here; it is {RACK_AWARE_SELECTOR}, or not set",
+    )
+
+
 # -- groups -----------------------------------------------------------------------------------------------------------
 
 # The first must not be more than the second.
@@ -286,5 +297,6 @@ RULES: tuple[Callable[[BrokerConfig], None], ...] = (
     check_log,
     check_cordoned,
     check_replication,
+    check_replica_selector,
     check_groups,
 )

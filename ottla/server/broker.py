@@ -22,15 +22,18 @@ from ottla.server.descriptors import connections_max
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.fetch_sessions import FetchSessions
 from ottla.server.flushing import Flusher
+from ottla.server.followed_partitions import FollowedPartitions
 from ottla.server.half_received import HalfReceived, half_received_bytes_max
 from ottla.server.metrics import Metrics
 from ottla.server.parking import Deadlines, Pending
 from ottla.server.partition import Partition
 from ottla.server.producer_ids import ProducerIds
 from ottla.server.quorum import Quorum
+from ottla.server.replication_throttles import ReplicationThrottles
 from ottla.server.routes import Handler, Route, Serving
 from ottla.server.transport import ReceiveBuffers
 from ottla.storage.log_directories import LogDirectories
+from ottla.storage.offset_checkpoint import TopicPartition
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.primitives import uuid_text
 from ottla.wire.schema import Request
@@ -93,6 +96,8 @@ class Broker:
         self.connection_limits = ConnectionLimits(connections_max())
         self.half_received = HalfReceived(half_received_bytes_max(config))
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, FETCH_SESSION_EVICTION_MS)
+        self.followed = FollowedPartitions(self)
+        self.throttles = ReplicationThrottles(lambda: self.config, lambda: time.monotonic_ns() // 1_000_000)
         self.receive_buffers = ReceiveBuffers()
         self.disk_readers = trio.CapacityLimiter(DISK_READERS_MAX)
         self._nursery = nursery
@@ -189,12 +194,17 @@ class Broker:
             del by_name[index]
             if not by_name:
                 del self._by_name[topic]
-                self.metrics.forget_topic(topic)
+                self.forget_traffic(topic)
         if found is not None:
             self._unwritable.discard(found)
             found.resigned()
             self.send_answers()
         return found
+
+    def forget_traffic(self, topic: str) -> None:
+        """Clients read some partition of the topic here no longer; if none is led here either, nobody counts it."""
+        if topic not in self._by_name:
+            self.metrics.forget_topic(topic)
 
     def partitions(self) -> list[Partition]:
         return [partition for partitions in self._by_name.values() for partition in partitions.values()]
@@ -212,7 +222,11 @@ class Broker:
         return self.config.compression_type if found is None else found
 
     def _storage_failed(self, partition: Partition) -> None:
-        directory = self.directories.directory_of((partition.topic, partition.index))
+        self.notice_failure((partition.topic, partition.index))
+
+    def notice_failure(self, key: TopicPartition) -> None:
+        """A log has answered KAFKA_STORAGE_ERROR: if its disk is broken, all that lies there is offline."""
+        directory = self.directories.directory_of(key)
         if directory is not None:
             directory.notice_failures()
 
@@ -256,6 +270,8 @@ class Broker:
             partition.commit_error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake")
         if partition.commit_error is not None or self._unwritable:
             self._note_writing(partition)
+        if partition.log.failure is not None:
+            self._storage_failed(partition)
         if partition.must_flush_first:
             self.flush_soon(partition)
 

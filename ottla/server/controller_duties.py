@@ -1,5 +1,8 @@
 """What the active controller does without being asked: it looks whose heartbeats have stopped, and who should lead.
 
+Leadership goes back to preferred replicas from time to time, and where a topic rather loses records than waits, any
+replica that is there comes to lead what nobody leads: topics may come to allow that when nothing else happens.
+
 Runs on every controller and does something only where `Controller.state` is. A change that is not taken (no space, or
 the leadership has gone) is tried again the next time. A controller that was held up itself judges nobody by that time:
 what it did not hear may have been said. The broker in its own process is as alive as it is.
@@ -14,7 +17,7 @@ from typing import Any
 import trio
 
 from ottla.cluster.controller import ControllerState, Result
-from ottla.cluster.controller.elections import balance_leaders
+from ottla.cluster.controller.elections import balance_leaders, elect_unclean_leaders
 from ottla.cluster.controller.heartbeats import fence_stale_broker
 from ottla.config.broker import BrokerConfig
 from ottla.server.controller_channel import ControllerChannel
@@ -31,10 +34,10 @@ class ControllerDuties:
     def __init__(self, config: Callable[[], BrokerConfig], channel: ControllerChannel) -> None:
         self._config = config
         self._channel = channel
-        self._balanced_at = 0.0
+        self._balanced_at = self._elected_at = 0.0
 
     async def run(self) -> None:
-        self._balanced_at = trio.current_time()
+        self._balanced_at = self._elected_at = trio.current_time()
         while True:
             due = trio.current_time() + SECONDS_BETWEEN_LOOKS
             await trio.sleep_until(due)
@@ -43,6 +46,7 @@ class ControllerDuties:
             try:
                 await self._fence_the_silent()
                 await self._balance()
+                await self._elect_unclean()
             except KafkaError as error:
                 log.warning("the controller cannot do its duty now: %s", error.message)
 
@@ -70,4 +74,17 @@ class ControllerDuties:
             return balance_leaders(state)
 
         while await self._channel.call_here(balance):
+            pass
+
+    async def _elect_unclean(self) -> None:
+        """Look for partitions that only an unclean election can revive, where that is allowed."""
+        interval_seconds = self._config().unclean_leader_election_interval_ms / 1000
+        if trio.current_time() < self._elected_at + interval_seconds:
+            return
+        self._elected_at = trio.current_time()
+
+        def elect(state: ControllerState, now_ms: int) -> Result[Any]:
+            return elect_unclean_leaders(state)
+
+        while await self._channel.call_here(elect):
             pass

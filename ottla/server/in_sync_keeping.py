@@ -16,7 +16,7 @@ import trio
 
 from ottla.cluster.image import MetadataImage
 from ottla.cluster.image import Partition as PlacedPartition
-from ottla.cluster.in_sync_replicas import InSyncReplicas, Proposal
+from ottla.cluster.in_sync_replicas import UNKNOWN, InSyncReplicas, Proposal
 from ottla.server.controller_channel import ControllerChannel
 from ottla.server.partition import Partition
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -92,19 +92,30 @@ class InSyncKeeping:
 
     # Followers
 
-    def fetched(self, partition: Partition, replica_id: int, offset: int, broker_epoch: int) -> None:
+    def fetched(
+        self,
+        partition: Partition,
+        replica_id: int,
+        offset: int,
+        broker_epoch: int,
+        *,
+        start_offset: int = UNKNOWN,
+        knows_epoch: bool = False,
+    ) -> None:
         """A follower reads from here on.
 
-        NOT_LEADER_OR_FOLLOWER: it is none of this partition's (class 10), or an earlier life of one (KIP-903).
+        NOT_LEADER_OR_FOLLOWER: it is none of this partition's (class 10), or an earlier life of one (KIP-903). One
+        that `knows_epoch` may have been made a replica before we have heard of it: UNKNOWN_LEADER_EPOCH, ask again.
         """
         in_sync, now_ms = partition.in_sync, self._now_ms()
         if 0 <= broker_epoch < self._active_brokers().get(replica_id, broker_epoch):
             reason = f"epoch {broker_epoch} of broker {replica_id} is over"
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason)
         log_end = partition.log.end_offset
-        if in_sync is None or not in_sync.fetched(replica_id, min(offset, log_end), log_end, broker_epoch, now_ms):
-            reason = f"broker {replica_id} has no replica of {partition}"
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason)
+        end = min(offset, log_end)
+        if in_sync is None or not in_sync.fetched(replica_id, end, log_end, broker_epoch, now_ms, start_offset):
+            code = ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
+            raise KafkaError(code, f"broker {replica_id} has no replica of {partition}")
         partition.update_high_watermark(0)
         self._propose(partition, now_ms)
 

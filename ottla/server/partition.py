@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from ottla.cluster.in_sync_replicas import InSyncReplicas
 from ottla.server.metrics import TopicTraffic
@@ -25,7 +25,7 @@ NOTHING = -1
 class Watcher(Protocol):
     """Somebody who waits for the partition's readable end to move."""
 
-    def moved(self, partition: Partition, added_bytes: int) -> bool:
+    def moved(self, partition: Any, added_bytes: int) -> bool:
         """More can be read. Whether the watcher has seen enough and is to be forgotten."""
 
     def gone(self) -> None:
@@ -115,7 +115,7 @@ class Partition:
         self.traffic.bytes_in += added_bytes
         self.update_high_watermark(added_bytes)
         if self._appended_watchers:
-            _tell_moved(self._appended_watchers, self, added_bytes)
+            tell_moved(self._appended_watchers, self, added_bytes)
 
     def update_high_watermark(self, added_bytes: int) -> None:
         """Let readers see what they may see by now; `added_bytes` have been written since the last time."""
@@ -132,7 +132,7 @@ class Partition:
         while self._commit_waiters and self._commit_waiters[0][0] <= end_offset:
             self._commit_waiters.popleft()[1](None)
         if self._watchers:
-            _tell_moved(self._watchers, self, added_bytes)
+            tell_moved(self._watchers, self, added_bytes)
 
     def resigned(self) -> None:
         """The partition is not led here any more: whoever waits is told, and finds out the rest.
@@ -204,7 +204,8 @@ class Partition:
         return bool(self._flush_waiters)
 
 
-def _tell_moved(watchers: dict[Watcher, None], partition: Partition, added_bytes: int) -> None:
+def tell_moved(watchers: dict[Watcher, None], partition: object, added_bytes: int) -> None:
+    """Tell those who wait, and forget those who have seen enough."""
     for watcher in list(watchers):
         if watcher.moved(partition, added_bytes):
             watchers.pop(watcher, None)

@@ -47,7 +47,7 @@ WITHOUT_ERROR = 0.0
 class FollowingReplica:
     """A replica here, and the leader that it follows in this epoch."""
 
-    __slots__ = ("index", "leader_epoch", "leader_id", "log", "retry_at", "topic", "topic_id")
+    __slots__ = ("index", "is_caught_up", "leader_epoch", "leader_id", "log", "retry_at", "topic", "topic_id")
 
     def __init__(self, topic: str, topic_id: bytes, index: int, log: Log, leader_id: int, leader_epoch: int) -> None:
         self.topic = topic
@@ -57,6 +57,8 @@ class FollowingReplica:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.retry_at = WITHOUT_ERROR
+        # Whether it had all that is committed when its leader answered last. Until then, a throttle may hold it up.
+        self.is_caught_up = False
 
     def __repr__(self) -> str:
         return f"{self.topic}-{self.index}"
@@ -146,15 +148,27 @@ class _Fetcher:
                 await self._is_wanted.wait()
                 continue  # whoever came may have gone again
             now = trio.current_time()
-            ready = [replica for replica in self._replicas if replica.retry_at <= now]
+            ready = [replica for replica in self._replicas if replica.retry_at <= now and self._may_fetch(replica)]
             if not ready:
-                await trio.sleep_until(min(replica.retry_at for replica in self._replicas))
+                await trio.sleep_until(self._next_try(now))
                 continue
             try:
                 await self._round(connections, ready)
             except KafkaError as error:
                 log.info("broker %d cannot be fetched from: %s", self._leader_id, error.message)
                 await trio.sleep(self._broker.config.replica_fetch_backoff_ms / 1000)
+
+    def _may_fetch(self, replica: FollowingReplica) -> bool:
+        """Not on a disk that has failed: to ask would be to say that what was there still is. A throttle may want it
+        to wait as well (KIP-73), if it is not in sync."""
+        if replica.log.failure is not None:
+            return False
+        return replica.is_caught_up or not self._broker.throttles.follower.must_wait(replica.topic, replica.index)
+
+    def _next_try(self, now: float) -> float:
+        """When to look again: the first is over its error, or there may be room under the throttle."""
+        backoff_seconds = self._broker.config.replica_fetch_backoff_ms / 1000
+        return min(replica.retry_at if replica.retry_at > now else now + backoff_seconds for replica in self._replicas)
 
     async def _round(self, connections: Connections, ready: list[FollowingReplica]) -> None:
         response: FetchResponse = await self._ask(connections, self._request(ready))
@@ -236,6 +250,8 @@ class _Fetcher:
                     await _flush(replica.log)
         except (KafkaError, LogFileDamaged, IndexDamaged) as error:
             log.info("%s cannot follow broker %d now: %s", replica, self._leader_id, error)
+            if replica.log.failure is not None:
+                self._broker.notice_failure(replica.key)
             replica.retry_at = trio.current_time() + self._broker.config.replica_fetch_backoff_ms / 1000
 
     def _append(self, replica: FollowingReplica, answer: FetchResponse.PartitionData) -> None:
@@ -253,9 +269,14 @@ class _Fetcher:
             return
         if answer.records:
             stored.append_replicated(_acceptable(answer.records, replica.leader_epoch), now_ms=now_ms)
+            throttle = self._broker.throttles.follower
+            if throttle.is_throttled(*replica.key):
+                throttle.record(len(answer.records))
+        replica.is_caught_up = stored.end_offset >= answer.high_watermark
         high_watermark = min(answer.high_watermark, stored.end_offset)
         if high_watermark > stored.high_watermark:
             stored.advance_high_watermark(high_watermark)
+            self._broker.followed.moved(replica.key)
         if stored.start_offset < answer.log_start_offset <= stored.end_offset:
             advance_start(stored, answer.log_start_offset)
 

@@ -141,6 +141,7 @@ class Replicas:
         else:
             self._moves.pause(key)
             self._broker.resign(topic.name, topic.id, index)
+            self._broker.followed.follow(key, wanted.leader_epoch)
         try:
             self._finish_interrupted_move(key, topic, wanted)
             found = self._directories.create(
@@ -154,9 +155,11 @@ class Replicas:
             )
         except KafkaError as error:
             log.error("%s-%d cannot be kept here: %s", topic.name, index, error.message)
+            self._fetching.stop(key)
             return
         if is_led:
             self._lead(topic, index, found, wanted)
+            self._broker.followed.forget(key)
         elif wanted.leader == NO_LEADER:
             self._fetching.stop(key)
         else:
@@ -210,6 +213,7 @@ class Replicas:
             self._fetching.stop(key)
             self._moves.forget(key)
             self._broker.resign(topic.name, topic.id, index)
+            self._broker.followed.forget(key)
             directory = self._directories.directory_of(key)
             if directory is not None and directory.hosted[key].topic_id == topic.id:
                 unique_ids[key] = secrets.token_hex(16)
@@ -227,6 +231,7 @@ class Replicas:
         self._broker.config, problems = surviving(self._static_config, cluster, own)
         for problem in problems:
             log.warning("%s", problem)
+        self._broker.throttles.configure(image)
         for partition in self._broker.partitions():
             config = self._config_of(image, partition.topic)
             if config != partition.log.config:

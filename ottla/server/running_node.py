@@ -35,6 +35,7 @@ from ottla.server.controller_channel import ControllerChannel
 from ottla.server.controller_duties import ControllerDuties
 from ottla.server.controlling import Controller
 from ottla.server.directory_assignments import DirectoryAssignments
+from ottla.server.directory_failures import DirectoryFailures
 from ottla.server.directory_moves import DirectoryMoves
 from ottla.server.formatting import bootstrap_records
 from ottla.server.handlers import metadata
@@ -127,6 +128,7 @@ class RunningNode:
         self.registration = Registration(
             config, node.cluster_id, self.channel, self.quorum, self._features, self._offline_directories
         )
+        self._failures = DirectoryFailures(config, directories, self.registration)
         self.broker.producer_ids = ProducerIds(self.channel, config.node_id, lambda: self.registration.broker_epoch)
         self._caught_up = CatchingUp(self.quorum)
         self._snapshots = Snapshots(self.quorum, self.store, config, now_ms)
@@ -206,6 +208,7 @@ class RunningNode:
         upkeep = Upkeep(self._config, self._directories, now_ms)
         for task in (
             self.registration.run,
+            self._failures.run,
             self.broker.flusher.run,
             self._assignments.run,
             self.broker.in_sync.run,

@@ -78,6 +78,8 @@ class LogDirectory:
         self.offline: OSError | None = None
         # Called with a log whose end is about to be cut, or that is about to go: whoever works on its files stops.
         self.before_cut: Callable[[Log], None] = lambda log: None
+        # Called once, when the directory has failed.
+        self.when_offline: Callable[[], None] = lambda: None
         self._lock = lock
 
     @classmethod
@@ -253,10 +255,13 @@ class LogDirectory:
 
     def fail(self, error: OSError) -> None:
         """Nothing is known any more of what is on this disk. Its logs refuse from here on."""
+        is_news = self.offline is None
         self.offline = self.offline or error
         self.open_files.line.clear()
         for _, hosted in self.all_hosted():
             hosted.log.failure = hosted.log.failure or error
+        if is_news:
+            self.when_offline()
 
     def notice_failures(self) -> None:
         """One log that found its disk broken speaks for all. To be called when one answers KAFKA_STORAGE_ERROR."""

@@ -54,6 +54,20 @@ def test_one_that_has_caught_up_and_may_join_is_waited_for() -> None:
     assert end(replicas, 12, now_ms=NOW_MS + LAG_MS + 1) == 12
 
 
+def test_who_was_taken_out_by_the_cluster_has_to_fetch_before_it_is_proposed_again() -> None:
+    """Its disk may have failed: what it had is not known any more (KIP-858)."""
+    replicas = in_sync()
+    for id in (A, B):
+        replicas.fetched(id, 10, 10, ACTIVE[id], NOW_MS)
+    replicas.changed((LEADER, A, B), (LEADER, A), 1)
+    assert proposed(replicas, 10, 10) is None
+    assert end(replicas, 12) == 10, "the others are waited for as before"
+    replicas.fetched(A, 12, 12, ACTIVE[A], NOW_MS)
+    assert end(replicas, 12) == 12, "and it is not"
+    replicas.fetched(B, 12, 12, ACTIVE[B], NOW_MS)
+    assert proposed(replicas, 12, 12) == (LEADER, A, B)
+
+
 def test_one_that_is_proposed_counts_at_once_and_one_that_is_to_go_still_does() -> None:
     replicas = in_sync((LEADER, A))
     replicas.fetched(A, 10, 10, 12, NOW_MS)

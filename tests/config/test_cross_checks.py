@@ -80,6 +80,11 @@ def test_a_sound_configuration_passes(static: dict[str, str]) -> None:
         ({"log.dirs": "/a", "cordoned.log.dirs": "*,/a"}, "cordoned.log.dirs"),
         ({"replica.fetch.wait.max.ms": "30001"}, "replica.socket.timeout.ms"),
         ({"replica.fetch.wait.max.ms": "30001", "replica.socket.timeout.ms": "40000"}, "replica.lag.time.max.ms"),
+        (
+            {"replica.selector.class": "com.example.Nearest"},
+            "replica.selector.class: 'com.example.Nearest' is not known",
+        ),
+        ({"replica.selector.class": ""}, "it is org.apache.kafka.common.replica.RackAwareReplicaSelector, or not set"),
         ({"group.consumer.session.timeout.ms": "1"}, "group.consumer.session.timeout.ms"),
         (
             {"group.share.min.session.timeout.ms": "5000", "group.share.session.timeout.ms": "5000"},
@@ -94,6 +99,13 @@ def test_a_contradiction_names_its_key(static: dict[str, str], key: str) -> None
     with pytest.raises(ConfigError) as caught:
         load(static, {})
     assert key in str(caught.value)
+
+
+def test_kafkas_own_replica_selector_is_known_and_a_controller_alone_needs_none() -> None:
+    name = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    assert load({"replica.selector.class": name}, {}).config.replica_selector_class == name
+    alone = {"process.roles": "controller", "listeners": "CONTROLLER://127.0.0.1:0"}
+    load({"replica.selector.class": "com.example.Nearest", **alone}, {})
 
 
 @pytest.mark.parametrize("text", ["h:", "h:x", "h:-1", "a b:1", "h:\u0663", "h:" + "9" * 5000])

@@ -11,7 +11,7 @@ are quicker than by Kafka's defaults. Everything has ended when the block has.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +154,10 @@ async def until(condition: Callable[[], Any]) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def a_cluster(path: Path, count: int, **settings: str) -> AsyncIterator[RunningCluster]:
-    """Nodes that are brokers and controllers, all up and known to each other."""
+async def a_cluster(
+    path: Path, count: int, racks: Sequence[str] = (), *, directory_count: int = 1, **settings: str
+) -> AsyncIterator[RunningCluster]:
+    """Nodes that are brokers and controllers, all up and known to each other. The first directory has the metadata."""
     with contextlib.ExitStack() as stack:
         ports = [(stack.enter_context(held_port()), stack.enter_context(held_port())) for _ in range(count)]
         voters = ",".join(f"{number}@{HOST}:{port}" for number, (_, port) in enumerate(ports, 1))
@@ -168,10 +170,11 @@ async def a_cluster(path: Path, count: int, **settings: str) -> AsyncIterator[Ru
                         "node.id": str(number),
                         "process.roles": "broker,controller",
                         "cluster.id": CLUSTER_ID,
-                        "log.dirs": str(path / str(number)),
+                        "log.dirs": ",".join([str(path / str(number)), *_others(path, number, directory_count)]),
                         "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
                         "controller.listener.names": "CONTROLLER",
                         "controller.quorum.voters": voters,
+                        **({"broker.rack": racks[number - 1]} if racks else {}),
                         **{key.replace("_", "."): value for key, value in settings.items()},
                     },
                     nursery,
@@ -188,6 +191,10 @@ async def a_cluster(path: Path, count: int, **settings: str) -> AsyncIterator[Ru
             yield cluster
             for node in cluster.up:
                 nursery.start_soon(node.stop)
+
+
+def _others(path: Path, number: int, directory_count: int) -> list[str]:
+    return [str(path / f"{number}-{one}") for one in range(2, directory_count + 1)]
 
 
 def counted_on(node: ClusterNode) -> list[int]:

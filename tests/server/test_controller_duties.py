@@ -9,6 +9,7 @@ from ottla.config.listeners import Listener
 from ottla.server.controller_duties import LATE_SECONDS, SECONDS_BETWEEN_LOOKS, ControllerDuties
 from ottla.server.registration import Registration
 from ottla.wire.messages.controller import BrokerHeartbeatRequest, BrokerRegistrationRequest
+from ottla.wire.stored.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
 from tests.server.metadata_world import CLUSTER_ID, DIRECTORY_ID, FEATURES, NODE_ID, MetadataWorld, a_quorum
 from tests.server.world import by_test_clock, pass_time
 from tests.storage.fake_disk import FakeDisk
@@ -92,4 +93,45 @@ async def test_one_that_is_not_active_fences_nobody() -> None:
         world.now_ms += 10 * world.config.broker_session_timeout_ms
         await pass_time(SECONDS_BETWEEN_LOOKS)
         assert not world.quorum.image.brokers.by_id[OTHER].fenced
+        nursery.cancel_scope.cancel()
+
+
+@by_test_clock
+async def test_what_nobody_leads_gets_a_leader_where_a_topic_comes_to_allow_it() -> None:
+    async with a_quorum(FakeDisk()) as world, trio.open_nursery() as nursery:
+        await register_other(world)
+        topic_id = b"the id of topic!"
+        world.change(
+            TopicRecord(name="t", topic_id=topic_id),
+            PartitionRecord(
+                partition_id=0,
+                topic_id=topic_id,
+                replicas=[OTHER, 7],
+                isr=[7],
+                removing_replicas=[],
+                adding_replicas=[],
+                leader=-1,
+                leader_epoch=0,
+                partition_epoch=0,
+            ),
+        )
+        await world.settle()
+        nursery.start_soon(ControllerDuties(lambda: world.config, world.channel).run)
+        interval_seconds = world.config.unclean_leader_election_interval_ms / 1000
+
+        async def look_again() -> int:
+            """The interval passes, and nobody is silent meanwhile."""
+            await trio.testing.wait_all_tasks_blocked()
+            for _ in range(round(interval_seconds / SECONDS_BETWEEN_LOOKS) + 1):
+                await pass_time(SECONDS_BETWEEN_LOOKS)
+            await world.settle()
+            placed = world.quorum.image.topics.partition("t", 0)
+            assert placed is not None
+            return placed.leader
+
+        assert await look_again() == -1
+        world.change(
+            ConfigRecord(resource_type=2, resource_name="t", name="unclean.leader.election.enable", value="true")
+        )
+        assert await look_again() == OTHER
         nursery.cancel_scope.cancel()

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
 import trio.testing
 
 from ottla.config.loading import load
+from ottla.server.broker import Broker
+from ottla.server.followed_partitions import FollowedPartitions
 from ottla.server.replica_fetching import FollowingReplica, ReplicaFetching
+from ottla.server.replication_throttles import ReplicationThrottles
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directories import LogDirectories
 from ottla.storage.log_directory import HostedLog
-from ottla.storage.offset_checkpoint import RECOVERY_POINTS, read_offsets, write_offsets
+from ottla.storage.offset_checkpoint import RECOVERY_POINTS, TopicPartition, read_offsets, write_offsets
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
 from ottla.wire.messages.offsets_lookup import ListOffsetsRequest, ListOffsetsResponse
@@ -44,7 +48,10 @@ class StandInBroker:
         }
         self.image = SimpleNamespace(brokers=SimpleNamespace(by_id=by_id))
         self.directories = LogDirectories([], {})
+        self.followed = FollowedPartitions(cast("Broker", self))
+        self.throttles = ReplicationThrottles(lambda: self.config, lambda: round(trio.current_time() * 1000))
         self.passes = 0
+        self.noticed: list[TopicPartition] = []
 
     def host(self, log: Log) -> None:
         directory = claimed(log.disk)  # type: ignore[arg-type]
@@ -54,6 +61,9 @@ class StandInBroker:
 
     def now_ms(self) -> int:
         return NOW_MS
+
+    def notice_failure(self, key: TopicPartition) -> None:
+        self.noticed.append(key)
 
     def end_pass(self) -> None:
         self.passes += 1
@@ -76,10 +86,14 @@ def answered(**more: Any) -> FetchResponse:
 
 
 @asynccontextmanager
-async def following(log: Log, leader: StubBroker) -> AsyncIterator[ReplicaFetching]:
+async def following(log: Log, leader: StubBroker, *, rate: str | None = None) -> AsyncIterator[ReplicaFetching]:
+    """A replica that follows; where there is a rate, it is throttled."""
     async with trio.open_nursery() as nursery:
         network = StubNetwork(nursery, (leader,))
         broker: Any = StandInBroker(leader)
+        if rate is not None:
+            broker.config = broker.config.overlaid({}, {"follower.replication.throttled.rate": rate})
+            broker.throttles.follower.throttled = {TOPIC: {0}}
         broker.host(log)
         fetching = ReplicaFetching(broker, lambda: 77, network.open_stream)
         nursery.start_soon(fetching.run)
@@ -295,6 +309,43 @@ async def test_what_must_be_on_the_disk_is_there_before_the_leader_hears_of_it()
             await trio.sleep(1)
         disk.crash()
         assert opened(disk).end_offset == 3
+
+
+@in_trio
+async def test_one_whose_disk_has_failed_asks_no_more_and_its_broker_hears_of_it() -> None:
+    """Its leader would take it for one that is in sync."""
+    theirs, disk = leaders_log((3, 1)), FakeDisk()
+    ours = opened(disk)
+    leader = StubBroker(LEADER)
+
+    def broken(request: FetchRequest) -> FetchResponse:
+        ours.failure = OSError(errno.EIO, "broken")
+        return answered(records=content(theirs))
+
+    leader.on(FetchRequest, broken, SILENCE)
+    async with following(ours, leader) as fetching:
+        await trio.sleep(60)
+        assert len(leader.requests(FetchRequest)) == 1
+        broker: Any = fetching._broker
+        assert broker.noticed == [(TOPIC, 0)]
+
+
+@in_trio
+async def test_one_that_is_throttled_and_behind_waits_until_the_rate_is_kept() -> None:
+    theirs, ours = leaders_log((4, 1)), opened(FakeDisk())
+    whole = content(theirs)
+    size = len(whole) // 4
+    pieces = [whole[number * size : (number + 1) * size] for number in range(4)]
+    leader = StubBroker(LEADER)
+    leader.on(FetchRequest, *(answered(records=piece, high_watermark=4) for piece in pieces), SILENCE)
+    began = trio.current_time()
+    async with following(ours, leader, rate=str(size)):
+        for count in range(1, 5):
+            while ours.end_offset < count:
+                await trio.sleep(0.1)
+            # A batch a second; how long a follower rests may be added.
+            assert count - 2 <= trio.current_time() - began <= 2 * count
+        assert len(leader.requests(FetchRequest)) == 5, "it is in sync, and asks though the rate is exceeded"
 
 
 @in_trio

@@ -27,6 +27,7 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LONG_MAX, LogConfig
 from ottla.storage.log_directories import LogDirectories
 from ottla.storage.log_reading import read
+from ottla.storage.offset_checkpoint import TopicPartition
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.controller import (
     BrokerHeartbeatRequest,
@@ -106,7 +107,14 @@ class SimulatedBroker:
         state = "" if log is None else f"{log.high_watermark}/{log.end_offset} {log.epochs.entries}"
         return f"{self.id}: up={self.is_up} serving={self.is_serving} leads={self.partition} {state}"
 
-    # What its parts ask of a broker
+    # What its parts ask of a broker. Nobody reads from followers here, and nothing is throttled.
+
+    followed = SimpleNamespace(**{name: lambda *arguments: None for name in ("moved", "follow", "forget")})
+    throttles = SimpleNamespace(
+        follower=SimpleNamespace(**{name: lambda *arguments: False for name in ("is_throttled", "must_wait")})
+    )
+
+    def notice_failure(self, key: TopicPartition) -> None: ...
 
     def now_ms(self) -> int:
         return self._around.now_ms() + self.skew_ms

@@ -33,7 +33,8 @@ def new_world(seed: int) -> tuple[ClusterWorld, ClusterFaults]:
         is_dynamic=is_dynamic,
         session_ms=timing.session_ms,
         bytes_between_snapshots=choose([500, 2_000, 100_000]),
-        segment_bytes=choose([1_000, 4_000]),  # every batch fits one, as the least size that a node takes sees to
+        # As small as it may be: a batch of the controller's has to fit.
+        segment_bytes=choose([1_000, 4_000]),
         fetch_bytes_max=choose([300, 1_000_000]),
     )
     faults = ClusterFaults(

@@ -6,8 +6,8 @@ hit an error is closed, which is the only way to tell such a client. acks=all wa
 the request says; `flush.messages=1` makes every acknowledgement wait for the disk.
 
 Versions: 3 to 13 are served; 0 to 2 are advertised all the same, since librdkafka before 2.11 stops compressing
-otherwise (KAFKA-18659). 7 is the first that may carry zstd, 8 reports single records (KIP-467), 13 has topic ids.
-Not here yet: transactions.
+otherwise (KAFKA-18659). 7 is the first that may carry zstd, 8 reports single records (KIP-467), 10 says who leads
+where this broker does not (KIP-951), 13 has topic ids. Not here yet: transactions.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import trio
 
 from ottla.server.context import Context
 from ottla.server.dispatch import CloseConnection
+from ottla.server.handlers.current_leader import current_leader
 from ottla.server.handlers.listener_view import INTERNAL_TOPICS
 from ottla.server.handlers.quick_produce import (
     ATTRIBUTES_LOW_BYTE,
@@ -40,6 +41,7 @@ from ottla.wire.records.batch import MAGIC, MAGIC_POSITION
 ACKS = (-1, 0, 1)
 ALL = -1
 FIRST_VERSION_WITH_ZSTD = 7
+FIRST_VERSION_WITH_LEADER = 10
 CODEC_MASK = 0x07
 # Kafka's own admin tools may write to internal topics, and say so by their client id.
 ADMIN_CLIENT_ID = "__admin_client"
@@ -124,7 +126,30 @@ class Produce:
             )
             for topic, partitions in zip(self.request.topic_data, self.placed, strict=True)
         ]
-        return ProduceResponse(responses=topics)
+        response = ProduceResponse(responses=topics)
+        if self.context.version >= FIRST_VERSION_WITH_LEADER:
+            self.name_leaders(response)
+        return response
+
+    def name_leaders(self, response: ProduceResponse) -> None:
+        """Who asks the wrong broker is told whom to ask (KIP-951)."""
+        for topic in response.responses:
+            for one in topic.partition_responses:
+                if one.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                    continue
+                found = current_leader(self.context, topic.name, topic.topic_id, one.index)
+                if found is None:
+                    continue
+                one.current_leader = ProduceResponse.LeaderIdAndEpoch(
+                    leader_id=found.leader_id, leader_epoch=found.leader_epoch
+                )
+                known = {endpoint.node_id for endpoint in response.node_endpoints}
+                if found.broker is not None and found.leader_id not in known:
+                    host, port = found.address(self.context.listener_name)
+                    endpoint = ProduceResponse.NodeEndpoint(
+                        node_id=found.leader_id, host=host, port=port, rack=found.broker.rack
+                    )
+                    response.node_endpoints = [*response.node_endpoints, endpoint]
 
 
 def produce(context: Context, request: ProduceRequest) -> Pending:

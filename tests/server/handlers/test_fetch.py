@@ -15,6 +15,7 @@ from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.server.transport import FileRange
 from ottla.storage.batch_scan import LogFileDamaged
+from ottla.storage.log_trimming import advance_start
 from ottla.storage.producer_state import AppendOrigin
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.fetch import FetchRequest, FetchResponse
@@ -171,6 +172,15 @@ def test_who_believes_an_old_leader_is_told_of_the_new_one_from_version_16_on(wo
         assert leader == ((1, LEADER_EPOCH) if version >= 16 else (-1, -1))
 
 
+def test_with_the_leader_comes_its_address_from_version_16_on(world: World) -> None:
+    world.register(2, rack="r")
+    topic_id = world.topic("t", 2, replicas=[2], leader=2)
+    for version in (15, 16, 18):
+        response = answered(world, fetching(topic_id=topic_id, indexes=[0, 1]), version)
+        found = [(one.node_id, one.host, one.port, one.rack) for one in response.node_endpoints]
+        assert found == ([(2, "host-2", 9092, "r")] if version >= 16 else [])
+
+
 def test_a_consumer_that_read_in_another_epoch_is_told_where_that_ended(world: World) -> None:
     world.topic("t")
     append(world.partition("t"), b"a")
@@ -183,6 +193,19 @@ def test_a_consumer_that_read_in_another_epoch_is_told_where_that_ended(world: W
     part = ask(world, request)[0]
     assert (part.error_code, part.diverging_epoch.end_offset) == (0, 0)
     asked.last_fetched_epoch = LEADER_EPOCH + 1
+    assert ask(world, request)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_where_a_log_begins_later_there_is_nothing_to_compare_with(world: World) -> None:
+    world.topic("t")
+    stored = world.partition("t").log
+    for epoch in (LEADER_EPOCH - 2,) * 3 + (LEADER_EPOCH,):
+        stored.append(batch(), leader_epoch=epoch, now_ms=NOW_MS)
+    stored.advance_high_watermark(4)
+    request = fetching(1)
+    request.topics[0].partitions[0].last_fetched_epoch = LEADER_EPOCH - 1
+    assert ask(world, request)[0].diverging_epoch.epoch == LEADER_EPOCH - 2
+    advance_start(stored, 2)
     assert ask(world, request)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 

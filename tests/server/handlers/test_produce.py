@@ -14,7 +14,7 @@ from ottla.wire.messages.fetch import FetchRequest
 from ottla.wire.messages.produce import ProduceRequest, ProduceResponse
 from ottla.wire.records import Codec
 from ottla.wire.schema import Request
-from tests.server.handler_world import NOW_MS, World
+from tests.server.handler_world import LEADER_EPOCH, NOW_MS, World
 from tests.server.world import a_world, batch, fetched, fetching, in_trio, producing, until, values_of
 
 VERSIONS = range(3, 14)
@@ -72,6 +72,35 @@ def test_topics_that_are_not_here_are_named_as_such(world: World, version: int) 
     assert codes(produced(world, producing(batch(), topic="none", topic_id=bytes(16)), version)) == [(unknown, -1)]
     request = producing(batch(), topic="elsewhere", topic_id=elsewhere)
     assert codes(produced(world, request, version)) == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]
+
+
+@pytest.mark.parametrize("version", [9, 10, 12, 13])
+def test_who_asks_the_wrong_broker_is_told_from_version_10_on_which_one_leads_and_where(
+    world: World, version: int
+) -> None:
+    world.register(2, rack="r")
+    topic_id = world.topic("elsewhere", 2, replicas=[2], leader=2)
+    request = producing(batch(), batch(), topic="elsewhere", topic_id=topic_id)
+    response: ProduceResponse = world.ask(request, version)
+    told = [one.current_leader for one in response.responses[0].partition_responses]
+    if version < 10:
+        assert response.node_endpoints == []
+        assert {one.leader_id for one in told} == {-1}
+        return
+    assert [(one.leader_id, one.leader_epoch) for one in told] == [(2, LEADER_EPOCH)] * 2
+    assert [(one.node_id, one.host, one.port, one.rack) for one in response.node_endpoints] == [
+        (2, "host-2", 9092, "r")
+    ]
+
+
+def test_a_leader_that_cannot_be_reached_has_no_address(world: World) -> None:
+    world.register(2, listeners=("INTERNAL",))
+    world.register(3, fenced=True)
+    for number, leader in enumerate((2, 3, -1)):
+        topic_id = world.topic(f"t{number}", replicas=[2, 3], leader=leader)
+        response: ProduceResponse = world.ask(producing(batch(), topic=f"t{number}", topic_id=topic_id), 12)
+        assert response.responses[0].partition_responses[0].current_leader.leader_id == leader
+        assert response.node_endpoints == []
 
 
 @pytest.mark.parametrize("acks", [2, -2, 100])
