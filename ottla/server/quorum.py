@@ -187,6 +187,17 @@ class Quorum:
         self._check()
         self._perform(self.raft.response(sending.correlation_id, response, self._now_ms()))
         self.settled()
+        if response is None and sending.node_id == self.raft.leader_id and self._open_stream is None:
+            await self._look_at_leader(sending)
+
+    async def _look_at_leader(self, sending: effects.Send) -> None:
+        """The leader has not answered: a process that has ended need not be waited for."""
+        from ottla.server.probing import is_refused
+
+        if await is_refused(*sending.endpoint):
+            self._check()
+            self._perform(self.raft.leader_gone(sending.node_id, self._now_ms()))
+            self.settled()
 
     async def _keep_time(self) -> None:
         while True:
