@@ -56,9 +56,13 @@ class Lab:
 
     def start(self, name: str, stack: ExitStack | None = None) -> Broker:
         """A new broker in a new directory, which ends with the given stack, or with us."""
-        directory = self.directory / f"{name}-{next(self._numbers)}"
+        directory = self.directory / f"{name}-{self.number()}"
         with on_cpus(self._broker_cpus):
             return (stack or self._stack).enter_context(self._starters[name](directory, self._properties))
+
+    def number(self) -> int:
+        """One that nothing else here has."""
+        return next(self._numbers)
 
     def scaled(self, number: float) -> float:
         return number * self._scale

@@ -1,6 +1,6 @@
 """How long a producer waits when the leader of its partition is killed.
 
-One record at a time, each acknowledged before the next: librdkafka with its defaults, acks=all. Then comes kill -9, and
+One record at a time, each acknowledged before the next, acks=all, by a client with its defaults. Then it is killed, and
 the clock runs from there until the next record is acknowledged by those who are left. The node comes back afterwards,
 and whoever measures next finds the cluster whole.
 """
@@ -8,6 +8,7 @@ and whoever measures next finds the cluster whole.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, Message, Producer
@@ -24,30 +25,36 @@ RECORDS_BEFORE = 20
 VALUE = b"before or after"
 SECONDS_MAX = 120
 
+# A client's producer for a topic of a cluster: called, it returns when one more record is acknowledged.
+SendOne = Callable[[], None]
+Client = Callable[[Lab, str, str], SendOne]
+
 
 @dataclass(frozen=True)
 class FailOver(Row):
     """The node that is killed leads the partition; whether it leads the quorum as well is `is_controller`."""
 
-    is_controller: bool
+    client: Client
+    is_controller: bool = False
 
     warms_up = False
 
     def measure(self, lab: Lab, broker: Broker, share: float) -> Sample:
         assert isinstance(broker, Cluster), broker
         replicas = replicas_with(broker.controller_id(), len(broker.nodes), is_first=self.is_controller)
-        librdkafka_client.create_topic_at(broker.bootstrap, self.topic, replicas)
-        killed = broker.nodes[replicas[0] - 1]
-        producer = Producer(librdkafka_client.settings(broker.bootstrap))
+        topic = f"{self.topic}-{lab.number()}"
+        librdkafka_client.create_topic_at(broker.bootstrap, topic, replicas)
+        send_one = self.client(lab, broker.bootstrap, topic)
         for _ in range(RECORDS_BEFORE):
-            acknowledged(producer, self.topic)
+            send_one()
+        killed = broker.nodes[replicas[0] - 1]
         started = time.perf_counter()
         killed.kill()
-        acknowledged(producer, self.topic)
+        send_one()
         seconds = time.perf_counter() - started
         killed.start()
         broker.wait_until_whole()
-        librdkafka_client.delete_topic(broker.bootstrap, self.topic)
+        librdkafka_client.delete_topic(broker.bootstrap, topic)
         return {"seconds": seconds}
 
 
@@ -57,14 +64,22 @@ def replicas_with(controller_id: int, node_count: int, *, is_first: bool) -> lis
     return [controller_id, *others] if is_first else [*others, controller_id]
 
 
-def acknowledged(producer: Producer, topic: str) -> None:
-    """Return when one more record is acknowledged."""
-    errors: list[KafkaError | None] = []
+def java(lab: Lab, bootstrap: str, topic: str) -> SendOne:
+    return lambda: lab.java.send_one(bootstrap, topic)
 
-    def delivered(error: KafkaError | None, _: Message) -> None:
-        errors.append(error)
 
-    producer.produce(topic, VALUE, partition=0, on_delivery=delivered)
-    producer.flush(SECONDS_MAX)
-    if errors != [None]:
-        raise Undelivered(f"{topic}: {errors[0] if errors else f'no answer within {SECONDS_MAX} s'}")
+def librdkafka(lab: Lab, bootstrap: str, topic: str) -> SendOne:
+    producer = Producer(librdkafka_client.settings(bootstrap))
+
+    def send_one() -> None:
+        errors: list[KafkaError | None] = []
+
+        def delivered(error: KafkaError | None, _: Message) -> None:
+            errors.append(error)
+
+        producer.produce(topic, VALUE, partition=0, on_delivery=delivered)
+        producer.flush(SECONDS_MAX)
+        if errors != [None]:
+            raise Undelivered(f"{topic}: {errors[0] if errors else f'no answer within {SECONDS_MAX} s'}")
+
+    return send_one
