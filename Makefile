@@ -33,6 +33,7 @@ bench: $(INSTALLED) jvm ## measure, side by side with others; half an hour
 	@$(RUN) -m bench.wire
 	@$(RUN) -m bench.broker
 	@$(RUN) -m bench.groups
+	@$(RUN) -m bench.cluster
 
 containers: $(INSTALLED) jvm docker ## the images, and what runs in containers
 	@$(RUN) tools/run_parts.py containers

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.broker import report
-from bench.broker.contenders import KAFKA, OTTLA
+from bench.broker.contenders import KAFKA, OTTLA, STARTERS, Starter
 from bench.broker.lab import Lab
 from bench.broker.loads import Row
 from bench.broker.running import WarmUp, run, tell
@@ -41,6 +41,7 @@ def conduct(
     *,
     scale: float,
     properties: Mapping[str, str] | None = None,
+    starters: Mapping[str, Starter] = STARTERS,
     used: Mapping[str, object],
 ) -> int:
     """Run the rows that were asked for, print, and return the exit status; `used` is what else the report tells."""
@@ -61,7 +62,7 @@ def conduct(
     started = time.monotonic()
     with (
         tempfile.TemporaryDirectory(dir=options.directory) as directory,
-        Lab(Path(directory), scale, cpus, properties) as lab,
+        Lab(Path(directory), scale, cpus, properties, starters) as lab,
     ):
         outcomes = run(lab, rows, names, repeat, warm_up)
     seconds = time.monotonic() - started

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from compat_tests.kafka_process import KafkaNode
 from compat_tests.raw_requests import RawConnection
@@ -51,6 +52,13 @@ class Broker:
     bootstrap: str
     pid: int
     start_seconds: float
+
+    # A cluster has several processes, and as many replicas of a topic.
+    replication_factor: ClassVar[int] = 1
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        return (self.pid,)
 
     @property
     def address(self) -> tuple[str, int]:

@@ -96,6 +96,10 @@ class JavaClient:
         said = self._ask("latency", bootstrap, topic, str(rate), str(count), str(skipped))
         return Latency(*(int(word) / 1e6 for word in said.split("\t")))
 
+    def send_one(self, bootstrap: str, topic: str) -> None:
+        """Return when one more record is acknowledged. As long as the topic is the same, so is the producer."""
+        self._ask("one", bootstrap, topic)
+
     def _ask(self, *words: str) -> str:
         assert self._process.stdin is not None
         assert self._process.stdout is not None

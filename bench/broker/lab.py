@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from bench.broker import librdkafka_client
-from bench.broker.contenders import STARTERS, Broker, on_cpus
+from bench.broker.contenders import STARTERS, Broker, Starter, on_cpus
 from bench.broker.java_client import JavaClient
 from bench.broker.payloads import payload_file, payloads
 from bench.broker.processes import cpu_seconds
@@ -29,10 +29,12 @@ class Lab:
         scale: float = 1.0,
         broker_cpus: set[int] | None = None,
         properties: Mapping[str, str] | None = None,
+        starters: Mapping[str, Starter] = STARTERS,
     ) -> None:
         """`properties` are for both brokers, beyond those of contenders.py."""
         self.directory = directory
         self._properties = properties or {}
+        self._starters = starters
         self._scale = scale
         self._broker_cpus = broker_cpus
         self._stack = ExitStack()
@@ -54,9 +56,13 @@ class Lab:
 
     def start(self, name: str, stack: ExitStack | None = None) -> Broker:
         """A new broker in a new directory, which ends with the given stack, or with us."""
-        directory = self.directory / f"{name}-{next(self._numbers)}"
+        directory = self.directory / f"{name}-{self.number()}"
         with on_cpus(self._broker_cpus):
-            return (stack or self._stack).enter_context(STARTERS[name](directory, self._properties))
+            return (stack or self._stack).enter_context(self._starters[name](directory, self._properties))
+
+    def number(self) -> int:
+        """One that nothing else here has."""
+        return next(self._numbers)
 
     def scaled(self, number: float) -> float:
         return number * self._scale
@@ -75,7 +81,7 @@ class Lab:
         """
         if (broker, name) in self._topics:
             return
-        librdkafka_client.create_topic(broker.bootstrap, name, partitions)
+        librdkafka_client.create_topic(broker.bootstrap, name, partitions, broker.replication_factor)
         if partitions > 1:
             librdkafka_client.write_everywhere(broker.bootstrap, name, partitions, FIRST_RECORD)
         self._topics.add((broker, name))
@@ -93,7 +99,7 @@ class Lab:
 
 def loaded(broker: Broker, count: int, work: Callable[[], float]) -> dict[str, float]:
     """Run the work, which returns its seconds: records a second, and what a million of them cost the broker."""
-    before = cpu_seconds(broker.pid)
+    before = cpu_seconds(*broker.pids)
     seconds = work()
-    spent = cpu_seconds(broker.pid) - before
+    spent = cpu_seconds(*broker.pids) - before
     return {"rate": count / seconds, "cpu": spent / count * 1e6}

@@ -25,9 +25,19 @@ def settings(bootstrap: str) -> dict[str, str | int | float | bool]:
     return {"bootstrap.servers": bootstrap, "log_level": 3}
 
 
-def create_topic(bootstrap: str, topic: str, partitions: int) -> None:
+def create_topic(bootstrap: str, topic: str, partitions: int, replication_factor: int = 1) -> None:
+    _create(bootstrap, NewTopic(topic, partitions, replication_factor), partitions)
+
+
+def create_topic_at(bootstrap: str, topic: str, replicas: list[int]) -> None:
+    """One partition, on these brokers; the first of them leads it."""
+    _create(bootstrap, NewTopic(topic, 1, replica_assignment=[replicas]), 1)
+
+
+def _create(bootstrap: str, wanted: NewTopic, partitions: int) -> None:
     admin = AdminClient(settings(bootstrap))
-    (created,) = admin.create_topics([NewTopic(topic, partitions, 1)]).values()
+    topic = wanted.topic
+    (created,) = admin.create_topics([wanted]).values()
     created.result(SECONDS_MAX)
     deadline = time.monotonic() + SECONDS_MAX
     while not is_led(admin, topic, partitions):

@@ -108,12 +108,12 @@ class GroupConsume(Transfer):
     def measure(self, lab: Lab, broker: Broker, share: float) -> Sample:
         count = lab.count(self.record_count)
         passes = max(1, int(self.passes * share))
-        before = cpu_seconds(broker.pid)
+        before = cpu_seconds(*broker.pids)
         rates = [
             lab.java.consume_in_group(broker.bootstrap, self.topic, str(uuid.uuid4()), count, self.protocol)
             for _ in range(passes)
         ]
-        spent = cpu_seconds(broker.pid) - before
+        spent = cpu_seconds(*broker.pids) - before
         return {
             "rate": harmonic_mean([one.fetching for one in rates]),
             "whole_rate": harmonic_mean([one.whole for one in rates]),
@@ -161,20 +161,24 @@ class OneRecordRequests(Row):
     def measure(self, lab: Lab, broker: Broker, share: float) -> Sample:
         request = one_record_request(lab.topic_id(broker, self.topic), lab.payloads(ONE_RECORD_BYTES)[0])
         with Pipeline(broker.address, request, self.in_flight) as pipeline:
-            before = cpu_seconds(broker.pid)
+            before = cpu_seconds(*broker.pids)
             count, seconds = pipeline.run(lab.scaled(ONE_RECORD_SECONDS * share))
-            return {"rate": count / seconds, "cpu": (cpu_seconds(broker.pid) - before) / count * 1e6}
+            return {"rate": count / seconds, "cpu": (cpu_seconds(*broker.pids) - before) / count * 1e6}
 
 
+@dataclass(frozen=True)
 class EndToEnd(Row):
     """From send to poll, at a steady rate that is far below what either broker can do."""
+
+    rate: int = LATENCY_RATE
+    record_count: int = LATENCY_COUNT
 
     def prepare(self, lab: Lab, broker: Broker) -> None:
         lab.topic(broker, self.topic)
 
     def measure(self, lab: Lab, broker: Broker, share: float) -> Sample:
-        count = lab.count(int(LATENCY_COUNT * share))
-        latency = lab.java.latency(broker.bootstrap, self.topic, LATENCY_RATE, count, skipped=count // 5)
+        count = lab.count(int(self.record_count * share))
+        latency = lab.java.latency(broker.bootstrap, self.topic, self.rate, count, skipped=count // 5)
         return {"p50": latency.p50_ms, "p99": latency.p99_ms}
 
 
@@ -187,7 +191,7 @@ class Start(Row):
         with ExitStack() as stack:
             fresh = lab.start(broker.name, stack)
             time.sleep(SETTLE_SECONDS)
-            return {"start": fresh.start_seconds, "memory": memory_mb(fresh.pid)}
+            return {"start": fresh.start_seconds, "memory": memory_mb(*fresh.pids)}
 
 
 @dataclass(frozen=True)
@@ -205,7 +209,7 @@ class ManyPartitions(Row):
             librdkafka_client.write_everywhere(
                 fresh.bootstrap, self.topic, self.partitions, lab.payloads(ONE_RECORD_BYTES)[0]
             )
-            return {"memory": memory_mb(fresh.pid)}
+            return {"memory": memory_mb(*fresh.pids)}
 
 
 class LoadedMemory(Transfer):
@@ -221,4 +225,4 @@ class LoadedMemory(Transfer):
         count = lab.count(self.record_count)
         lab.java.produce(broker.bootstrap, self.topic, lab.payload_file(self.record_bytes), count)
         lab.java.consume(broker.bootstrap, self.topic, 1, count, 1)
-        return {"memory": memory_mb(broker.pid)}
+        return {"memory": memory_mb(*broker.pids)}

@@ -1,4 +1,4 @@
-"""What a process and its children have cost: CPU time and memory, as Linux counts them.
+"""What processes and their children have cost: CPU time and memory, as Linux counts them.
 
 It knows process ids and nothing of what runs in them.
 """
@@ -25,9 +25,9 @@ def tree(pid: int) -> list[int]:
     return found
 
 
-def cpu_seconds(pid: int) -> float:
+def cpu_seconds(*pids: int) -> float:
     """User and system time since the start, of threads and children that have ended too."""
-    return sum(_own_cpu_seconds(one) + _ended_children_cpu_seconds(one) for one in tree(pid))
+    return sum(_own_cpu_seconds(one) + _ended_children_cpu_seconds(one) for pid in pids for one in tree(pid))
 
 
 def _own_cpu_seconds(pid: int) -> float:
@@ -46,9 +46,9 @@ def _ended_children_cpu_seconds(pid: int) -> float:
     return 0.0
 
 
-def memory_mb(pid: int) -> float:
+def memory_mb(*pids: int) -> float:
     """Resident memory; what is shared with others counts in part (PSS)."""
-    return sum(map(_pss_kb, tree(pid))) / 1024
+    return sum(_pss_kb(one) for pid in pids for one in tree(pid)) / 1024
 
 
 def _pss_kb(pid: int) -> int:

@@ -79,15 +79,15 @@ class Times(GroupRow):
         count = self.count(share)
         with Loop(broker.address) as loop:
             crowd = self.crowd(lab, broker, loop, count)
-            before = cpu_seconds(broker.pid)
+            before = cpu_seconds(*broker.pids)
             stable = crowd.join()
-            joined = cpu_seconds(broker.pid)
+            joined = cpu_seconds(*broker.pids)
             heartbeats = crowd.stay(lab.scaled(STAYING_SECONDS * share), INTERVAL_SECONDS)
-            stayed = cpu_seconds(broker.pid)
+            stayed = cpu_seconds(*broker.pids)
             changes = crowd.change(max(GROUPS_MIN, int(lab.scaled(CHANGED_GROUPS * share))), INTERVAL_SECONDS)
-            changed = cpu_seconds(broker.pid)
+            changed = cpu_seconds(*broker.pids)
             commits, commit_seconds = crowd.commit(lab.scaled(COMMITTING_SECONDS * share))
-            committed = cpu_seconds(broker.pid)
+            committed = cpu_seconds(*broker.pids)
             crowd.leave()
         return {
             "stable": stable,
@@ -114,12 +114,12 @@ class Memory(GroupRow):
         with ExitStack() as stack:
             fresh = lab.start(broker.name, stack)
             lab.topic(fresh, TOPIC, PARTITIONS)
-            before = memory_mb(fresh.pid)
+            before = memory_mb(*fresh.pids)
             count = self.count(share)
             crowd = self.crowd(lab, fresh, stack.enter_context(Loop(fresh.address)), count)
             crowd.join()
             crowd.stay(lab.scaled(INTERVAL_SECONDS * 2), INTERVAL_SECONDS)
-            after = memory_mb(fresh.pid)
+            after = memory_mb(*fresh.pids)
         return {"before": before, "memory": after, "member": (after - before) * 1024 / count / MEMBERS_PER_GROUP}
 
 

@@ -30,6 +30,8 @@ import org.apache.kafka.tools.ProducerPerformance;
  *   group ARGUMENTS...                                runs ConsumerPerformance, answers its last line
  *   consume BOOTSTRAP TOPIC PARTITIONS COUNT PASSES   answers nanoseconds and bytes
  *   latency BOOTSTRAP TOPIC RATE COUNT SKIPPED        answers p50 and p99, from send to poll, in nanoseconds
+ *   one BOOTSTRAP TOPIC                               sends one record, by the producer that sent the one before if that
+ *                                                     was to the same topic, and answers when it is acknowledged
  */
 public final class BenchClient {
     private static final Duration POLL = Duration.ofSeconds(1);
@@ -64,6 +66,8 @@ public final class BenchClient {
             case "latency":
                 return latency(words[1], words[2], Integer.parseInt(words[3]), Integer.parseInt(words[4]),
                     Integer.parseInt(words[5]));
+            case "one":
+                return one(words[1], words[2]);
             default:
                 throw new IllegalArgumentException(words[0]);
         }
@@ -174,6 +178,21 @@ public final class BenchClient {
                 }
             });
         }
+    }
+
+    private static KafkaProducer<byte[], byte[]> stayingProducer;
+    private static String stayingTopic;
+
+    private static String one(String bootstrap, String topic) throws Exception {
+        if (!topic.equals(stayingTopic)) {
+            if (stayingProducer != null) {
+                stayingProducer.close();
+            }
+            stayingProducer = new KafkaProducer<>(producing(bootstrap));
+            stayingTopic = topic;
+        }
+        byte[] value = new byte[LATENCY_RECORD_BYTES];
+        return Long.toString(stayingProducer.send(new ProducerRecord<>(topic, 0, null, value)).get().offset());
     }
 
     private static List<TopicPartition> partitions(String topic, int count) {

@@ -11,19 +11,19 @@ from kafka.admin import KafkaAdminClient, NewTopic
 SECONDS_MAX = 60
 
 
-def create_topic(bootstrap: str, topic: str) -> None:
+def create_topic(bootstrap: str, topic: str, partitions: int = 1, replication_factor: int = 1) -> None:
     with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
-        admin.create_topics([NewTopic(topic, 1, 1)])
+        admin.create_topics([NewTopic(topic, partitions, replication_factor)])
 
 
 def send(bootstrap: str, topic: str, values: Sequence[bytes]) -> None:
-    with KafkaProducer(bootstrap_servers=bootstrap) as producer:
+    with KafkaProducer(bootstrap_servers=bootstrap, acks="all") as producer:
         for value in values:
             producer.send(topic, value).get(timeout=SECONDS_MAX)
 
 
 def received(bootstrap: str, topic: str, count: int) -> list[bytes]:
-    """So many records from the start on; fewer if they do not come."""
+    """So many records from the start on, of all partitions; fewer if they do not come."""
     found: list[bytes] = []
     with KafkaConsumer(
         topic,

@@ -6,7 +6,8 @@ import contextlib
 import os
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,11 @@ from tests.held_ports import held_port
 DOCKER = Path(__file__).resolve().parent.parent.parent / "docker"
 ONE_NODE = DOCKER / "compose.yaml"
 BESIDE_KAFKA = DOCKER / "compose.beside-kafka.yaml"
+THREE_NODES = DOCKER / "compose.three-nodes.yaml"
 PROJECT = "ottla-compose-test"
 OTTLA_READY = "node 1 serves"
+# Who creates a topic leaves it to the cluster how many replicas it has.
+BY_DEFAULT = -1
 # Far beyond what a busy machine takes.
 START_SECONDS_MAX = 180
 
@@ -68,10 +72,10 @@ class Composed:
 
 
 @contextlib.contextmanager
-def up(path: Path, images: Images, ports: Sequence[int]) -> Iterator[Composed]:
+def up(path: Path, images: Images, ports: Mapping[str, int]) -> Iterator[Composed]:
+    """`ports` are those of the host, by the names that the file has for them."""
     names = {"OTTLA_IMAGE": images.ottla, "KAFKA_IMAGE": images.kafka, "SPARK_IMAGE": images.spark}
-    places = dict(zip(("OTTLA_PORT", "KAFKA_PORT"), map(str, ports), strict=False))
-    composed = Composed(path, names | places)
+    composed = Composed(path, names | {name: str(port) for name, port in ports.items()})
     try:
         composed.run("up", "--detach")
         yield composed
@@ -91,7 +95,7 @@ def left_behind() -> list[str]:
 def test_one_node_keeps_its_data_over_down_and_up(images: Images) -> None:
     with held_port() as port:
         at = f"localhost:{port}"
-        with up(ONE_NODE, images, [port]) as composed:
+        with up(ONE_NODE, images, {"OTTLA_PORT": port}) as composed:
             composed.wait_for("ottla", OTTLA_READY)
             create_topic(at, "orders")
             send(at, "orders", [b"milk"])
@@ -103,10 +107,45 @@ def test_one_node_keeps_its_data_over_down_and_up(images: Images) -> None:
     assert left_behind() == []
 
 
+def wait_for_status(composed: Composed, node: str, text: str) -> None:
+    """Return when this is what a node says of its cluster."""
+    deadline = time.monotonic() + START_SECONDS_MAX
+    command = ("exec", "-T", node, "ottla", "cluster", "status", "--bootstrap-server", f"{node}:19092")
+    while text not in (said := composed.run(*command)):
+        assert time.monotonic() < deadline, said
+
+
+def test_three_nodes_go_on_without_one_and_take_it_back(images: Images) -> None:
+    """A partition is led by each of them, so that whoever is killed leads."""
+    names = ["ottla-1", "ottla-2", "ottla-3"]
+    before, after = ([f"{when} {number}".encode() for number in range(10)] for when in ("before", "after"))
+    with contextlib.ExitStack() as stack:
+        ports = {f"OTTLA_PORT_{number}": stack.enter_context(held_port()) for number in (1, 2, 3)}
+        at = ",".join(f"localhost:{port}" for port in ports.values())
+        composed = stack.enter_context(up(THREE_NODES, images, ports))
+        for number, name in enumerate(names, 1):
+            composed.wait_for(name, f"node {number} serves")
+        create_topic(at, "orders", len(names), BY_DEFAULT)
+        send(at, "orders", before)
+        wait_for_status(composed, "ottla-1", "3 partitions: all in sync")
+        composed.run("kill", "ottla-3")
+        send(at, "orders", after)
+        assert sorted(received(at, "orders", len(before + after))) == sorted(before + after)
+        wait_for_status(composed, "ottla-2", "3 partitions: 3 under-replicated")
+        composed.run("start", "ottla-3")
+        wait_for_status(composed, "ottla-3", "3 partitions: all in sync")
+        assert sorted(received(at, "orders", len(before + after))) == sorted(before + after)
+    assert left_behind() == []
+
+
 @pytest.mark.jvm
 def test_spark_copies_a_topic_from_ottla_to_apache_kafka(images: Images) -> None:
     values = [f"order {number}".encode() for number in range(100)]
-    with held_port() as ottla, held_port() as kafka, up(BESIDE_KAFKA, images, [ottla, kafka]) as composed:
+    with (
+        held_port() as ottla,
+        held_port() as kafka,
+        up(BESIDE_KAFKA, images, {"OTTLA_PORT": ottla, "KAFKA_PORT": kafka}) as composed,
+    ):
         composed.wait_for("ottla", OTTLA_READY)
         composed.wait_for("kafka", KAFKA_READY)
         create_topic(f"localhost:{ottla}", "orders")

@@ -6,6 +6,7 @@
     perform(raft.response(correlation_id, response, now_ms))              a Send was answered, or failed: None
     perform(raft.log_flushed(flush_id, now_ms))                           a Flush is done
     perform(raft.propose(batch, count, epoch, now_ms))                    as the leader, write a batch
+    perform(raft.leader_gone(node_id, now_ms))                            a leader's process has ended, for certain
     perform(raft.tick(now_ms))                                            `wake_at_ms` has come
 
 What `perform` must do, and before what, is in raft_effects.py. A quorum of one leads from `start` on and is active at
@@ -208,6 +209,12 @@ class Raft:
                 return response.error_code == ErrorCode.NONE
             case _:  # to an AddRaftVoter or RemoveRaftVoter of this node's own: the log will say what came of it
                 return True
+
+    def leader_gone(self, node_id: int, now_ms: int) -> list[Effect]:
+        """This node's process has ended. Nothing depends on hearing so: it spares voters the time until they know."""
+        self._check_log()
+        election.leader_gone(self._state, node_id, now_ms)
+        return self._settle(now_ms)
 
     def log_flushed(self, flush_id: int, now_ms: int) -> list[Effect]:
         """The sync of a Flush, and of those before it, is done."""

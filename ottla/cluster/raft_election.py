@@ -196,6 +196,18 @@ def absorb(
     return None
 
 
+def leader_gone(state: RaftState, node_id: int, now_ms: int) -> None:
+    """A follower whose leader has ended need not wait for it; others want its pre-vote, and get it from now on.
+
+    Ours: Kafka's voters wait for their fetch timeout. All hear of it at once, so the dice part them.
+    """
+    role = state.role
+    if isinstance(role, Follower) and role.leader_id == node_id and role.has_fetched:
+        role.has_fetched = False
+        wait_ms = state.dice.randrange(max(1, state.config.election_backoff_ms_max // 2))
+        role.fetch_until_ms = min(role.fetch_until_ms, now_ms + wait_ms)
+
+
 # Answers
 
 

@@ -18,6 +18,7 @@ import trio
 from ottla.cluster.controller.heartbeats import fence_broker
 from ottla.cluster.image.brokers import Broker as RegisteredBroker
 from ottla.cluster.image.loader import Change
+from ottla.server.probing import is_refused
 from ottla.wire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from ottla.server.connection import Connection
 
 log = logging.getLogger(__name__)
-
-PROBE_SECONDS_MAX = 1.0
 
 
 class LostBrokers:
@@ -88,23 +87,3 @@ class LostBrokers:
             log.warning("broker %d is fenced: its connection has ended, and its port refuses others", broker_id)
         except KafkaError as error:
             log.warning("broker %d has gone and cannot be fenced now: %s", broker_id, error.message)
-
-
-async def is_refused(host: str, port: int) -> bool:
-    """Whether nobody listens there, and the system of that host says so."""
-    with trio.move_on_after(PROBE_SECONDS_MAX):
-        try:
-            found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
-        except (OSError, ValueError):  # ValueError: a name that no resolver would take
-            return False
-        for family, kind, protocol, _, address in found:
-            with trio.socket.socket(family, kind, protocol) as probe:
-                try:
-                    await probe.connect(address)
-                except ConnectionRefusedError:
-                    continue
-                except OSError:
-                    return False
-                return False
-        return bool(found)
-    return False

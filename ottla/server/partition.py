@@ -123,10 +123,12 @@ class Partition:
         self._unseen_bytes += added_bytes
         # Who asks for every record to be on the disk before it counts must not see one that a power cut takes back.
         end_offset = log.end_offset if log.config.flush_messages > 1 else log.recovery_point
+        if log.high_watermark >= end_offset:
+            return  # there is nothing to ask about: most partitions that followers fetch are idle
         if self.committed_end is not None:
             end_offset = min(end_offset, self.committed_end(self))
-        if log.high_watermark >= end_offset:
-            return
+            if log.high_watermark >= end_offset:
+                return
         log.advance_high_watermark(end_offset)
         added_bytes, self._unseen_bytes = self._unseen_bytes, 0
         while self._commit_waiters and self._commit_waiters[0][0] <= end_offset:

@@ -95,6 +95,7 @@ class Quorum:
         self._is_telling = False
         self._flushes: list[int] = []
         self._is_flush_wanted = trio.Event()
+        self._is_looking = False
         self._is_changed = trio.Event()
         self._tokens: dict[object, Callable[[object], None]] = {}
         # What is to be told to raft as its next event, once the effects of this one are done.
@@ -187,6 +188,24 @@ class Quorum:
         self._check()
         self._perform(self.raft.response(sending.correlation_id, response, self._now_ms()))
         self.settled()
+        if response is None and sending.node_id == self.raft.leader_id and self._open_stream is None:
+            await self._look_at_leader(sending)
+
+    async def _look_at_leader(self, sending: effects.Send) -> None:
+        """The leader has not answered: a process that has ended need not be waited for. One look at a time will do."""
+        from ottla.server.probing import is_refused
+
+        if self._is_looking:
+            return
+        self._is_looking = True
+        try:
+            is_gone = await is_refused(*sending.endpoint)
+        finally:
+            self._is_looking = False
+        if is_gone:
+            self._check()
+            self._perform(self.raft.leader_gone(sending.node_id, self._now_ms()))
+            self.settled()
 
     async def _keep_time(self) -> None:
         while True:

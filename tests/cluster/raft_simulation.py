@@ -18,6 +18,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -54,6 +55,8 @@ from tests.cluster.raft_memory_log import MemoryLog
 LISTENER = "CONTROLLER"
 CLUSTER_ID = "simulated-cluster"
 CLIENT = 0
+# How long it takes to find out that a process is gone.
+PROBE_MS = 5
 
 
 def directory_id(node_id: int) -> bytes:
@@ -220,8 +223,15 @@ class World:
         node.incarnation += 1
         node.log.crash(self.dice)
         self.counts["crashes with unsynced data"] += node.log.end_offset < before
+        for other in self.nodes.values() if self.counts["crashes"] % 2 else ():
+            self.at(PROBE_MS, partial(self._notice, other, node.id))
         # Often back before anybody has noticed: that is when a forgotten vote would be cast again.
         self.at(self.dice.randrange(1, self.dice.choice([20, 800])), lambda: self.start(node))
+
+    def _notice(self, node: Node, gone_id: int) -> None:
+        """What a probe has found; by now it may be wrong."""
+        if node.raft is not None and node.id != gone_id:
+            self.event(node, node.raft.leader_gone, gone_id, self.clock(node))
 
     def clock(self, node: Node) -> int:
         return self.now_ms + node.skew_ms

@@ -217,6 +217,30 @@ def test_an_old_leader_names_its_successors_by_id() -> None:
     assert replica.raft.role_name == "prospective"
 
 
+def test_a_leader_that_has_ended_is_not_waited_for() -> None:
+    replica = Replica()
+    replica.follow(2, epoch=5)
+    replica.answer(replica.fetched())
+    replica.perform(replica.raft.leader_gone(2, replica.now_ms))
+    until_ms = replica.raft.wake_at_ms
+    assert until_ms - replica.now_ms < 500
+    assert outcome(ask_for_vote(replica, 5, candidate=key(3), is_pre_vote=True)) == (ErrorCode.NONE, True)
+    replica.perform(replica.raft.leader_gone(2, replica.now_ms))
+    assert replica.raft.wake_at_ms == until_ms, "the dice fall once"
+    replica.wait(until_ms - replica.now_ms)
+    assert replica.raft.role_name == "prospective"
+
+
+def test_whoever_else_has_ended_is_not_the_leader() -> None:
+    replica = Replica()
+    replica.perform(replica.raft.leader_gone(2, replica.now_ms))
+    assert replica.raft.role_name == "unattached"
+    replica.follow(2, epoch=5)
+    replica.answer(replica.fetched())
+    replica.perform(replica.raft.leader_gone(3, replica.now_ms))
+    assert outcome(ask_for_vote(replica, 5, candidate=key(3), is_pre_vote=True)) == (ErrorCode.NONE, False)
+
+
 def end(replica: Replica, epoch: int, leader_id: int) -> ErrorCode:
     response = replica.ask(end_quorum_epoch_request(CLUSTER, epoch, leader_id, endpoints(leader_id), []))
     return ErrorCode(response.topics[0].partitions[0].error_code)

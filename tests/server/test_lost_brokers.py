@@ -6,11 +6,10 @@ import socket
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 import trio
 import trio.testing
 
-from ottla.server.lost_brokers import LostBrokers, is_refused
+from ottla.server.lost_brokers import LostBrokers
 from tests.held_ports import HOST, held_port
 from tests.server.world import in_trio
 
@@ -85,12 +84,3 @@ async def test_a_new_controller_looks_at_everybody_once() -> None:
     with held_port() as port:
         world = World(port)
         assert await outcome(world, lambda: world.lost.activated(1)) == [OTHER]
-
-
-@pytest.mark.parametrize("host", ["host.invalid", "256.1.1.1", "a" * 64 + ".example", "..", "a\0b", "\ud800"])
-def test_a_name_that_nobody_knows_proves_nothing(host: str) -> None:
-    @in_trio
-    async def run() -> None:
-        assert not await is_refused(host, 9092)
-
-    run()

@@ -10,8 +10,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+import trio
+
 from ottla.server import dispatch
 from ottla.server.handlers.listener_view import INTERNAL_TOPICS
+from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.storage.each_record import RecordsRejected
 from ottla.storage.log import Appended
@@ -63,9 +66,22 @@ _AROUND_BYTES = _HEAD.size - 4 + _TAIL.size
 
 
 class QuickProduce:
-    """A place in the line of answers, from when the batch is staged until it is written, and flushed if it must be."""
+    """A place in the line of answers, from when the batch is staged until it is where it must be.
 
-    __slots__ = ("_appended", "_connection", "_correlation_id", "_key", "_partition", "_version", "pending", "pieces")
+    That is the log, the disk if it must be flushed, or all replicas in sync if they are waited for.
+    """
+
+    __slots__ = (
+        "_appended",
+        "_connection",
+        "_correlation_id",
+        "_key",
+        "_partition",
+        "_timeout_ms",
+        "_version",
+        "pending",
+        "pieces",
+    )
 
     def __init__(
         self,
@@ -75,25 +91,41 @@ class QuickProduce:
         key: bytes,
         version: int,
         correlation_id: int,
+        timeout_ms: int | None,
     ) -> None:
+        """`timeout_ms` is how long all replicas in sync are waited for; None if they are not."""
         self._connection = connection
         self._partition = partition
         self._appended = appended
         self._key = key
         self._version = version
         self._correlation_id = correlation_id
-        self.pending = None
+        self._timeout_ms = timeout_ms
+        self.pending: Pending | None = None
         self.pieces: list[Piece] | None = None
 
     def written(self) -> None:
-        """The logs are written: answer, unless the disk must be waited for."""
+        """The logs are written: answer, unless other replicas or the disk must be waited for."""
         partition = self._partition
         if partition.commit_error is not None:
             self._refuse(partition.commit_error)
+        elif self._timeout_ms is not None:
+            self._wait_for_all(self._timeout_ms)
         elif partition.log.wants_flush:
-            partition.when_flushed(self._appended.last_offset + 1, self._flushed)
+            partition.when_flushed(self._appended.last_offset + 1, self.fill)
         else:
             self._acknowledge()
+
+    def _wait_for_all(self, timeout_ms: int) -> None:
+        self.pending = pending = Pending(stops_line=False, expire=self._late)
+        pending.place = self
+        self._partition.when_committed(self._appended.last_offset + 1, pending.complete)
+        if not pending.is_complete:
+            deadline = trio.current_time() + max(timeout_ms, 0) / 1000
+            self._connection.broker.deadlines.add(deadline, pending)
+
+    def _late(self) -> KafkaError:
+        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{self._partition}: not every replica in sync has it yet")
 
     def _acknowledge(self) -> None:
         first_offset, _, append_time_ms, _ = self._appended
@@ -104,7 +136,9 @@ class QuickProduce:
         self.pieces = [head + key + tail]
         self._connection.advance()
 
-    def _flushed(self, error: KafkaError | None) -> None:
+    def fill(self, error: KafkaError | None) -> None:
+        """What was waited for is so, or cannot be."""
+        self.pending = None
         if error is None:
             self._acknowledge()
         else:
@@ -131,7 +165,7 @@ def quick_produce(
     try:
         client_id_bytes: int = _CLIENT_ID_LENGTH.unpack_from(data, start + _CLIENT_ID_LENGTH_POSITION)[0]
         position = start + 10 + max(client_id_bytes, 0)
-        tags, transactional_id, acks, _, topic_count = _OPENING.unpack_from(data, position)
+        tags, transactional_id, acks, timeout_ms, topic_count = _OPENING.unpack_from(data, position)
         if tags or transactional_id or acks not in ACKNOWLEDGED or topic_count != _ONE:
             return False
         position += 9
@@ -141,8 +175,9 @@ def quick_produce(
         partition = known.get(key)
         if partition is None:
             partition = known[key] = _find(broker, key, version)
-        if partition.in_sync is not None and acks == ALL:
-            return False
+        waits_for_all = partition.in_sync is not None and acks == ALL
+        if waits_for_all:
+            broker.in_sync.check_enough(partition)
         field_bytes, position = read_uvarint(data, position + named_bytes + 5)
         records_end = end - 3
         if (
@@ -157,7 +192,8 @@ def quick_produce(
     except (IndexError, struct.error, UnicodeDecodeError, KafkaError):
         return False  # `produce` finds out what is wrong, and says so
     broker.staged(partition)
-    place = QuickProduce(connection, partition, appended, key, version, correlation_id)
+    timeout_ms = timeout_ms if waits_for_all else None
+    place = QuickProduce(connection, partition, appended, key, version, correlation_id, timeout_ms)
     connection.stand_in_line(place)
     broker.after_pass(place.written)
     return True

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from ottla.cluster.in_sync_replicas import InSyncReplicas
 from ottla.server.handlers import fetch, produce, quick_produce
+from ottla.server.partition import Partition
 from ottla.server.routes import Route
 from ottla.storage.files import OsFile
-from ottla.wire.errors import ErrorCode
+from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.produce import ProduceRequest, ProduceResponse
 from tests.server.world import TOPIC_ID, Client, World, a_world, batch, fetching, in_trio, producing, until
+
+if TYPE_CHECKING:
+    from ottla.server.in_sync_keeping import InSyncKeeping
 
 QUICK_VERSIONS = range(9, 14)
 LONG_WAY = tuple(route._replace(quick=None) for route in produce.ROUTES)
@@ -239,3 +244,84 @@ async def test_a_client_that_goes_before_its_answer_is_there_hurts_nobody(tmp_pa
         world.nursery.start_soon(world.broker.flusher.run)
         await until(lambda: partition.log.recovery_point == 2)
         assert partition.log.high_watermark == 2
+
+
+class Replicated:
+    """A partition with a follower; the test says what that one has."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.has_enough = True
+        self.end_offset = 0
+        self.partition = world.partition()
+        self.partition.in_sync = InSyncReplicas(1, (1, 2), (1, 2), 0, epoch_start_offset=0, now_ms=0)
+        self.partition.committed_end = lambda partition: self.end_offset
+        world.broker.in_sync = cast("InSyncKeeping", self)
+
+    def check_enough(self, partition: Partition) -> None:
+        if not self.has_enough:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, "too few")
+
+    def commit_to(self, end_offset: int) -> None:
+        self.end_offset = end_offset
+        self.partition.update_high_watermark(0)
+        self.world.broker.send_answers()
+
+
+async def replicated_answers(path: Path, routes: tuple[Route, ...], version: int) -> list[bytes]:
+    """Of a batch that comes to be everywhere, one that is there at once, and those that are not."""
+    plain = framed(producing(batch()), version)
+    late = producing(batch())
+    late.timeout_ms = 1
+    found = []
+    async with a_world(path, routes=routes) as world:
+        kept = Replicated(world)
+        stored = kept.partition.log
+        client = await world.connect()
+        await client.stream.send_all(plain)
+        await until(lambda: stored.end_offset == 1)
+        kept.commit_to(1)
+        found.append(await client.frame())
+        kept.end_offset = 2
+        await client.stream.send_all(plain)
+        found.append(await client.frame())
+        await client.stream.send_all(framed(late, version))
+        found.append(await client.frame())
+        kept.commit_to(3)  # too late, and of no consequence
+        kept.has_enough = False
+        await client.stream.send_all(plain)
+        found.append(await client.frame())
+        kept.has_enough = True
+        await client.stream.send_all(plain)
+        await until(lambda: stored.end_offset == 4)
+        world.broker.resign("t", TOPIC_ID, 0)
+        found.append(await client.frame())
+    return found
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_where_all_replicas_are_waited_for_both_ways_give_the_same_bytes(tmp_path: Path, version: int) -> None:
+    @in_trio
+    async def compare() -> None:
+        taken: Watched = []
+        quick = await replicated_answers(tmp_path / "quick", watched(taken), version)
+        assert taken == [True, True, True, False, True]
+        assert quick == await replicated_answers(tmp_path / "slow", LONG_WAY, version)
+        codes = [ErrorCode.NONE] * 2
+        codes += [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        responses = [ProduceResponse.decode(frame, version, 5) for frame in quick]
+        assert [one.responses[0].partition_responses[0].error_code for one in responses] == codes
+
+    compare()
+
+
+@in_trio
+async def test_a_client_that_goes_before_all_replicas_have_its_batch_hurts_nobody(tmp_path: Path) -> None:
+    async with a_world(tmp_path, serves=False) as world:
+        kept = Replicated(world)
+        connection, client = world.local_connection()
+        await handled(world, connection, client, 2)
+        assert connection.parked_count == 2
+        connection.close()
+        kept.commit_to(2)
+        assert kept.partition.log.high_watermark == 2
