@@ -102,3 +102,11 @@ def unfinished(
     }
     behind = {place: found for place, found in left.items() if found.start_offset < found.end_offset}
     return dict(sorted(behind.items(), key=lambda item: item[1].start_offset - item[1].end_offset))
+
+
+def copied_up_to(
+    ranges: Mapping[TopicPartition, Range], next_offsets: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """By log, the offset below which all is in the target. A log that holds nothing is copied without a task."""
+    empty = {place: found.end_offset for place, found in ranges.items() if found.start_offset >= found.end_offset}
+    return empty | dict(next_offsets)
