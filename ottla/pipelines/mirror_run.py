@@ -62,7 +62,10 @@ class Totals:
 
 def mirror(parsed: argparse.Namespace) -> int:
     check_arguments(parsed.topics, parsed.pattern, parsed.groups)
-    with opened(parsed.source, parsed.timeout) as source, opened(parsed.target, parsed.timeout) as target:
+    with (
+        opened(parsed.source, parsed.timeout, "--from") as source,
+        opened(parsed.target, parsed.timeout, "--to") as target,
+    ):
         run = Mirror(parsed, source, target)
         run.look()
         with pipeline_session(parsed) as session, asked_to_stop() as asked:

@@ -61,8 +61,8 @@ def verify(parsed: argparse.Namespace) -> int:
     check_arguments(parsed)
     with ExitStack() as stack:
         clients = {
-            name: stack.enter_context(opened(bootstrap, parsed.timeout))
-            for name, bootstrap in (("source", parsed.source), ("target", parsed.target))
+            name: stack.enter_context(opened(bootstrap, parsed.timeout, option))
+            for name, bootstrap, option in (("source", parsed.source, "--from"), ("target", parsed.target, "--to"))
             if bootstrap is not None
         }
         session = stack.enter_context(pipeline_session(parsed))
