@@ -20,10 +20,8 @@ def chosen(files: Sequence[ArchivedFile], topics: Sequence[str]) -> list[Archive
     there = sorted({file.topic for file in files})
     for topic in topics:
         if topic not in there:
-            more = ", ..." if len(there) > NAMES_TOLD_MAX else ""
-            raise PipelineFailed(
-                f"the archive holds no topic {topic}; it has {', '.join(there[:NAMES_TOLD_MAX])}{more}"
-            )
+            names = ", ".join([*there[:NAMES_TOLD_MAX], *(["..."] if len(there) > NAMES_TOLD_MAX else [])])
+            raise PipelineFailed(f"the archive holds no topic {topic}; it has {names}")
     return [file for file in files if not topics or file.topic in topics]
 
 

@@ -21,7 +21,7 @@ FILES = [
 def test_topics_are_chosen_by_name() -> None:
     assert chosen(FILES, []) == FILES
     assert chosen(FILES, ["b"]) == FILES[3:]
-    with pytest.raises(PipelineFailed, match="the archive holds no topic c; it has a, b$"):
+    with pytest.raises(PipelineFailed, match=r"the archive holds no topic c; it has a, b$"):
         chosen(FILES, ["c"])
     many = [ArchivedFile(f"topic=t{number}", 0, 0, 0, 1) for number in range(11)]
     with pytest.raises(PipelineFailed, match=r"it has t0, t1, t10, .*t8, \.\.\.$"):
