@@ -33,7 +33,10 @@ class Range(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """What a task is to do: one partition, up to an end. `resume_offset` counts if the target's log was emptied."""
+    """What a task is to do: one partition, up to an end. `resume_offset` counts if the target's log was emptied.
+
+    `is_first`: of the run, so that nobody has looked yet whether the source is the one that it was.
+    """
 
     origin: Origin
     place: TopicPartition
@@ -42,6 +45,7 @@ class Copy(NamedTuple):
     resume_offset: int | None
     batch_bytes: int
     record_count_max: int
+    is_first: bool = False
 
     @property
     def source_place(self) -> TopicPartition:

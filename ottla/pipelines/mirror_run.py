@@ -199,6 +199,7 @@ class Mirror:
             self.next_offsets.get(place, self.committed.get(place)),
             self.batch_bytes[place.topic],
             self.parsed.round_records,
+            place not in self.next_offsets,
         )
 
     def _tell(self, what: str) -> None:
