@@ -120,7 +120,7 @@ def test_ottla_on_the_same_files_holds_back_what_kafka_held_back(
     cleaning_node.stop()
     listeners = f"PLAINTEXT://{HOST}:0,CONTROLLER://{HOST}:0"
     words = ("--config", str(cleaning_node.config_path), "--log.dirs", str(cleaning_node.log_dir))
-    with a_process(*words, "--listeners", listeners) as ottla:
+    with a_process(*words, "--listeners", listeners, "--log.cleaner.enable", "false") as ottla:
         (address,) = ottla.addresses
         kafka = KafkaFormat(spark, address, iter(()), tmp_path)
         for isolation in ISOLATIONS:
