@@ -233,8 +233,14 @@ def _position_at(file: OsFile, segment: SegmentFile, timestamp: int) -> int:
     # The entry's own record may have this very timestamp.
     if number < 0:
         return 0
-    at = int(numpy.searchsorted(offsets.keys, times.values[number], side="right")) - 1
-    return 0 if at < 0 or _batch_at(file, segment, offsets, at) is None else int(offsets.values[at])
+    timestamp, offset = int(times.keys[number]), int(times.values[number])
+    at = int(numpy.searchsorted(offsets.keys, offset, side="right")) - 1
+    if at < 0 or _batch_at(file, segment, offsets, at) is None:
+        return 0
+    position = int(offsets.values[at])
+    batches = _whole_batches(file, position, segment.size_bytes)
+    named = next((batch for batch in batches if batch.last_offset >= offset), None)
+    return position if named is not None and named.max_timestamp == timestamp else 0
 
 
 def _records(file: OsFile, batch: BatchAt) -> Iterator[tuple[int, int]]:

@@ -168,3 +168,14 @@ def test_the_first_record_of_a_time_is_found(tmp_path: Path, *, with_indexes: bo
         assert first_offset_at(the_log(tmp_path / "t-0"), NOW_MS + wanted, 66) == expected
     assert first_offset_at(the_log(tmp_path / "t-0", start_offset=7), NOW_MS, 66) == 7
     assert first_offset_at(the_log(tmp_path / "t-0"), NOW_MS + 20, 9) == 9
+
+
+def test_a_time_index_that_leads_astray_is_not_followed(tmp_path: Path) -> None:
+    directory = write_log(tmp_path / "t-0", segment_bytes=1 << 30)
+    path = directory / f"{0:020d}.timeindex"
+    data = path.read_bytes()
+    entries = [data[at : at + 12] for at in range(0, len(data), 12)]
+    # As if each time had come five batches later.
+    path.write_bytes(b"".join(time[:8] + place[8:] for time, place in zip(entries, entries[5:], strict=False)))
+    for number in range(30):
+        assert first_offset_at(the_log(directory), NOW_MS + number, 90) == number * 3
