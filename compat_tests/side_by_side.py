@@ -124,10 +124,12 @@ def both_running(directory: Path, properties: Mapping[str, str] | None = None) -
 
 
 @contextlib.contextmanager
-def a_side(kind: type[OttlaSide] | type[KafkaSide], directory: Path) -> Iterator[Side]:
+def a_side(
+    kind: type[OttlaSide] | type[KafkaSide], directory: Path, properties: Mapping[str, str] | None = None
+) -> Iterator[Side]:
     """One of the two alone, up and serving."""
     with contextlib.ExitStack() as stack:
-        side = kind(directory, [stack.enter_context(held_port()) for _ in range(2)])
+        side = kind(directory, [stack.enter_context(held_port()) for _ in range(2)], properties)
         stack.callback(side.close)
         side.start()
         yield side

@@ -105,7 +105,8 @@ CLIENT_TESTS = (
 GROUP_SCRIPTS = "compat_tests/test_group_scripts.py"
 CONTAINER_TESTS = "compat_tests/containers"
 # The kafka format on Ottla and on Apache Kafka, and the pipelines; each worker has a Spark and one broker of each kind.
-SPARK_TESTS = ("compat_tests/spark", "compat_tests/pipelines")
+# Files come in this order: of the pipelines some are one long test, which else would come last, several to one worker.
+SPARK_TESTS = ("compat_tests/pipelines", "compat_tests/spark", "--no-loadscope-reorder")
 # All scenarios on Ottla and on Apache Kafka, compared; as tests on Ottla alone, since one comparison is enough; and
 # brokers with a mistake, which the comparison must tell from a sound one.
 SCENARIO_TESTS = (

@@ -85,6 +85,26 @@ def test_the_archive_is_what_the_batch_reader_finds_and_the_next_run_goes_on(eit
     assert {path.name for path in (either.path / f"topic={topic}").iterdir()} == {f"date={day}" for day in days}
 
 
+def test_records_of_aborted_transactions_are_not_archived(
+    spark: SparkSession, kafka_side: Side, tmp_path: Path, topic: str
+) -> None:
+    archive = Archive(spark, kafka_side.bootstrap, tmp_path)
+    create(archive.bootstrap, topic, partitions=1)
+    producer = Producer({"bootstrap.servers": archive.bootstrap, "transactional.id": topic})
+    producer.init_transactions(GUARD_SECONDS)
+    for number, ends in enumerate([producer.commit_transaction, producer.abort_transaction] * 3):
+        producer.begin_transaction()
+        for part in range(3):
+            producer.produce(topic, b"%d.%d" % (number, part), partition=0)
+        ends(GUARD_SECONDS)
+    assert archive.total(topic, "--once", "--batch-records", "5")["records"] == 9
+    committed = [b"%d.%d" % (number, part) for number in (0, 2, 4) for part in range(3)]
+    assert [bytes(row.value) for row in archive.rows()] == committed
+    told = archive.ottla("pipeline", "verify", topic, "--from", archive.bootstrap, "--to-archive", str(archive.path))
+    assert told.status == 0, told
+    assert archive.total(topic, "--once")["records"] == 0
+
+
 def test_files_hold_records_in_order_and_any_reader_finds_the_same(archive: Archive, topic: str) -> None:
     create(archive.bootstrap, topic, partitions=1)
     fill(archive.bootstrap, topic, range(60), partitions=1)

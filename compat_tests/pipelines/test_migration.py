@@ -29,6 +29,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "migration.md"
 TOPIC = "orders"
 PARTITIONS = 3
 GROUP = "billing"
+# 400 records a second, for as long as the clients are at work.
+BURSTS_A_SECOND, BURST_RECORDS = 20, 20
+CONSUMED_AT_ONCE = 500
 WAIT_SECONDS_MAX = 240
 
 
@@ -53,10 +56,11 @@ class Clients:
 
     def _produce(self, bootstrap: str, stopping: threading.Event) -> None:
         producer = Producer({"bootstrap.servers": bootstrap})
-        while not stopping.wait(0.05):
-            value = b"%d" % len(self.produced)
-            producer.produce(TOPIC, value, key=value[-1:], headers={"h": value})
-            self.produced.append(value)
+        while not stopping.wait(1 / BURSTS_A_SECOND):
+            for _ in range(BURST_RECORDS):
+                value = b"%d" % len(self.produced)
+                producer.produce(TOPIC, value, key=value[-1:], headers={"h": value})
+                self.produced.append(value)
             producer.poll(0)
         assert producer.flush(GUARD_SECONDS) == 0
 
@@ -65,12 +69,10 @@ class Clients:
         consumer = Consumer({**settings, "enable.auto.commit": False})
         consumer.subscribe([TOPIC])
         while not stopping.is_set():
-            message = consumer.poll(0.1)
-            if message is not None and message.error() is None:
-                value = message.value()
-                assert value is not None
-                self.consumed.append(value)
-                consumer.commit(message, asynchronous=False)
+            values = [one.value() for one in consumer.consume(CONSUMED_AT_ONCE, 0.1) if one.error() is None]
+            self.consumed += [value for value in values if value is not None]
+            if values:
+                consumer.commit(asynchronous=False)
         consumer.close()
 
 
@@ -130,7 +132,7 @@ def test_the_page_is_followed_word_for_word(kafka: Side, tmp_path: Path) -> None
         assert copies(ottla, TOPIC) == originals(kafka.bootstrap, TOPIC)
         with clients.consuming(ottla):
             with clients.producing(ottla):
-                until(lambda: len(clients.produced) > count + 10, "clients write to Ottla")
+                until(lambda: len(clients.produced) > count + BURST_RECORDS, "clients write to Ottla")
                 shown = shell.run(compare_again)
             assert f"equal: {count:,} records in {PARTITIONS} partitions" in shown, shown
             until(lambda: len(clients.consumed) >= len(clients.produced), "all is read")

@@ -92,7 +92,7 @@ def test_what_cannot_be_done_is_told_in_a_sentence(on_ottla: Story, tmp_path: Pa
     fill(on_ottla.source, on_ottla.topic, range(5))
     on_ottla.archive()
     told = on_ottla.replay("nowhere")
-    assert (told.status, told.err) == (1, "ottla: there is no topic nowhere; `ottla topics list` shows what there is\n")
+    assert (told.status, told.err) == (1, f"ottla: the archive holds no topic nowhere; it has {on_ottla.topic}\n")
     told = on_ottla.ottla("pipeline", "replay", "-i", on_ottla.path)
     assert told.status == 1
     assert "that somebody else wrote" in told.err

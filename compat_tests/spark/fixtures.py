@@ -29,6 +29,10 @@ OPTIONS = {
 }
 
 
+# What a topic no longer keeps is gone soon; topics keep everything unless they say otherwise.
+SOON_RETIRED = {"log.retention.check.interval.ms": "200", "log.initial.task.delay.ms": "100"}
+
+
 def spark_environment() -> dict[str, str]:
     """What processes that open sessions of their own find the connector by: the jars that are pinned for the tests."""
     return {ENVIRONMENT: str(jvm.jars("spark-kafka"))}
@@ -45,11 +49,11 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def ottla_side(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
-    with a_side(OttlaSide, tmp_path_factory.mktemp("spark") / "ottla") as side:
+    with a_side(OttlaSide, tmp_path_factory.mktemp("spark") / "ottla", SOON_RETIRED) as side:
         yield side
 
 
 @pytest.fixture(scope="session")
 def kafka_side(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
-    with a_side(KafkaSide, tmp_path_factory.mktemp("spark") / "kafka") as side:
+    with a_side(KafkaSide, tmp_path_factory.mktemp("spark") / "kafka", SOON_RETIRED) as side:
         yield side

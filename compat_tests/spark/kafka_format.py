@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
@@ -83,6 +84,12 @@ class KafkaFormat:
         ]
         if records:
             self.client.produce(topic, records)
+
+    def keep_for(self, topic: str, retention_ms: int) -> None:
+        entry = ConfigEntry("retention.ms", str(retention_ms), incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+        (answer,) = self.admin.client.incremental_alter_configs([resource]).values()
+        answer.result(SECONDS_MAX)
 
     # Options: names with dots are given as a mapping, the others as arguments
 

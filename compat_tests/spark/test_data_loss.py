@@ -1,4 +1,4 @@
-"""What becomes of a query whose records are gone: deleted by retention, or with their topic.
+"""What becomes of a query whose records are gone: by retention, by request, or with their topic.
 
 A query that was stopped goes on from its checkpoint, so what happened meanwhile is what it finds: nothing here depends
 on who is faster.
@@ -9,11 +9,14 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import StreamingQueryException
 
+from compat_tests.clients.records import Sent
 from compat_tests.clients.waiting import eventually
 from compat_tests.spark.kafka_format import BATCH_ERRORS, KafkaFormat, Row, offsets, rows_of
 
 pytestmark = pytest.mark.jvm
 
+LONG_AGO_MS = 1_700_000_000_000
+DAY_MS = 24 * 3600 * 1000
 LOST = "Some data may have been lost because they are not available(?s:.*)Reason: "
 
 
@@ -31,14 +34,21 @@ def test_a_batch_reads_what_is_left_if_so_wanted(kafka: KafkaFormat) -> None:
     assert found == rows_of(topic, ["d", "e"], start=3)
 
 
-@pytest.fixture
-def shortened(kafka: KafkaFormat) -> str:
-    """A topic that a query has read up to offset 2, and of which the records before offset 4 were deleted then."""
-    topic = kafka.topic(["a", "b"])
+@pytest.fixture(params=["by request", "by retention"])
+def shortened(request: pytest.FixtureRequest, kafka: KafkaFormat) -> str:
+    """A topic that a query has read up to offset 2, and of which the records before offset 4 are gone since."""
+    topic = kafka.topic([])
+    old = [Sent(value.encode(), partition=0, timestamp_ms=LONG_AGO_MS) for value in "abcd"]
+    kafka.client.produce(topic, old[:2])
     frame = kafka.stream(subscribe=topic, startingOffsets="earliest")
     assert kafka.once(frame) == [rows_of(topic, ["a", "b"])]
-    kafka.fill(topic, ["c", "d", "e", "f"])
-    kafka.admin.delete_records(topic, 0, 4)
+    kafka.client.produce(topic, old[2:])
+    if request.param == "by request":
+        kafka.admin.delete_records(topic, 0, 4)
+    else:
+        kafka.keep_for(topic, DAY_MS)
+        eventually(lambda: kafka.client.earliest(topic, 0), expected=4)
+    kafka.fill(topic, ["e", "f"])
     return topic
 
 

@@ -21,6 +21,7 @@ from ottla.commands import UsageError
 if TYPE_CHECKING:
     from ottla.client.blocking import Client
 
+OPTION = "--bootstrap-server"
 ENVIRONMENT = "OTTLA_BOOTSTRAP_SERVERS"
 BOOTSTRAP = "localhost:9092"
 TIMEOUT_SECONDS = 30.0
@@ -54,7 +55,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     shared = parser.add_argument_group("cluster")
     shared.add_argument(
         "-b",
-        "--bootstrap-server",
+        OPTION,
         metavar="HOST:PORT",
         help=f"brokers to begin with, separated by commas (${ENVIRONMENT}, else {BOOTSTRAP})",
     )
@@ -108,8 +109,11 @@ def setting(text: str) -> tuple[str, str]:
 
 
 @contextmanager
-def asking(parsed: argparse.Namespace) -> Iterator[Client]:
-    """A client of the cluster that the user means, which has answered once. All its errors are told with a way out."""
+def asking(parsed: argparse.Namespace, *, option: str = OPTION) -> Iterator[Client]:
+    """A client of the cluster that the user means, which has answered once. All its errors are told with a way out.
+
+    `option` is what the user has named it by.
+    """
     from ottla.client.blocking import Client
     from ottla.client.cluster import Cluster
     from ottla.client.failures import ConnectionLost
@@ -125,13 +129,14 @@ def asking(parsed: argparse.Namespace) -> Iterator[Client]:
     try:
         client = Client(bootstrap, settings)
     except ValueError as error:
-        raise UsageError(f"--bootstrap-server: {error}") from error
+        raise UsageError(f"{option}: {error}") from error
     try:
         with client:
             try:
                 client.call(Cluster.metadata)  # once: who gave a wrong address need not wait to hear of it
             except ConnectionLost as error:
-                raise no_broker(bootstrap, error) from error
+                named_by = f"{option} or ${ENVIRONMENT}" if option == OPTION else option
+                raise no_broker(bootstrap, error, named_by) from error
             yield client
     except KafkaError as error:
         raise failure(error) from error

@@ -38,11 +38,10 @@ def failure(error: KafkaError) -> CommandFailed:
     return CommandFailed(f"{told}; {hint}" if hint else told)
 
 
-def no_broker(bootstrap: str, error: KafkaError) -> CommandFailed:
+def no_broker(bootstrap: str, error: KafkaError, named_by: str) -> CommandFailed:
     why = error.message.removeprefix("no broker answers: ")
     return CommandFailed(
-        f"no broker answers at {bootstrap} ({why}); start one with `ottla serve`, or name another with "
-        "--bootstrap-server or $OTTLA_BOOTSTRAP_SERVERS"
+        f"no broker answers at {bootstrap} ({why}); start one with `ottla serve`, or name another with {named_by}"
     )
 
 

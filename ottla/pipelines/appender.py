@@ -94,6 +94,7 @@ class Appender:
                 end_offset=produced.base_offset + built.record_count,
                 source_offset=records[-1].offset,
                 next_sequence=self.tail.next_sequence + built.record_count & SEQUENCE_MASK,
+                record=records[-1],
             )
         tail: Tail = self._client.call(read_tail, self._place, self._origin)
         if produced is not None:

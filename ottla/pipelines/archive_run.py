@@ -210,6 +210,8 @@ def reading_options(
     offsets = starting_offsets(archived, source.partitions, otherwise)
     options = {
         "kafka.bootstrap.servers": source.bootstrap,
+        # What was aborted was never said: a replay must not say it, and no copy has it.
+        "kafka.isolation.level": "read_committed",
         "includeHeaders": "true",
         "failOnDataLoss": "false" if parsed.skip_lost else "true",
         "maxOffsetsPerTrigger": str(parsed.batch_records),

@@ -44,9 +44,9 @@ class Writing(NamedTuple):
     batch_bytes: int
 
 
-def opened(bootstrap: str, timeout_seconds: float) -> AbstractContextManager[Client]:
-    """A client of a cluster, for the driver. Its errors are told with a way out."""
-    return asking(argparse.Namespace(bootstrap_server=bootstrap, timeout=timeout_seconds))
+def opened(bootstrap: str, timeout_seconds: float, option: str) -> AbstractContextManager[Client]:
+    """A client of the cluster that an option names, for the driver. Its errors are told with a way out."""
+    return asking(argparse.Namespace(bootstrap_server=bootstrap, timeout=timeout_seconds), option=option)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from ottla.client.offsets import LATEST, IsolationLevel
 from ottla.pipelines import PipelineFailed
 from ottla.pipelines.appender import Appender, batches
 from ottla.pipelines.copying import Writing, executor_client
+from ottla.pipelines.mirror_groups import first_record
 from ottla.pipelines.mirror_plan import Copied, Copy
 from ottla.pipelines.target_tail import NOTHING
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -75,15 +76,32 @@ class Copying:
         return max(task.start_offset, tail.source_offset + 1)
 
     def _check_is_the_same(self, copied_offset: int) -> None:
-        """A source that ends before what was copied from it is another one than it was."""
-        if copied_offset < self.task.end_offset:
-            return
-        end_offset = self.source.list_offsets({self.task.source_place: LATEST})[self.task.source_place].offset
-        if copied_offset >= end_offset:
-            raise PipelineFailed(
-                f"{self.task.place} holds offset {copied_offset} of {self.task.origin}, which ends at {end_offset}: it "
-                "was made anew; delete the target's topic, or choose another with --rename"
-            )
+        """A source that ends before what was copied from it, or has something else there, is another than it was."""
+        task, place = self.task, self.task.source_place
+        if copied_offset >= task.end_offset:
+            end_offset = self.source.list_offsets({place: LATEST})[place].offset
+            if copied_offset >= end_offset:
+                raise self._made_anew(f"which ends at {end_offset}")
+        if task.is_first and task.start_offset <= copied_offset < task.end_offset and self._is_another(copied_offset):
+            raise self._made_anew("which has another record there")
+
+    def _is_another(self, copied_offset: int) -> bool:
+        """Whether the source has something else at an offset than was copied from there; what is gone tells nothing."""
+        try:
+            found = self.source.call(first_record, self.task.source_place, copied_offset, copied_offset + 1)
+        except KafkaError as error:
+            if error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
+                raise
+            return False
+        copied = self.appender.tail.record
+        # Its time may be the target's own.
+        return found is not None and copied is not None and (found.key, found.value) != (copied.key, copied.value)
+
+    def _made_anew(self, how: str) -> PipelineFailed:
+        return PipelineFailed(
+            f"{self.task.place} holds offset {self.appender.after} of {self.task.origin}, {how}: it was made anew; "
+            "delete the target's topic, or choose another with --rename"
+        )
 
     def _read(self, start_offset: int) -> Iterator[Record]:
         records = self.source.consume(

@@ -33,7 +33,10 @@ class Range(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """What a task is to do: one partition, up to an end. `resume_offset` counts if the target's log was emptied."""
+    """What a task is to do: one partition, up to an end. `resume_offset` counts if the target's log was emptied.
+
+    `is_first`: of the run, so that nobody has looked yet whether the source is the one that it was.
+    """
 
     origin: Origin
     place: TopicPartition
@@ -42,6 +45,7 @@ class Copy(NamedTuple):
     resume_offset: int | None
     batch_bytes: int
     record_count_max: int
+    is_first: bool = False
 
     @property
     def source_place(self) -> TopicPartition:
@@ -102,3 +106,11 @@ def unfinished(
     }
     behind = {place: found for place, found in left.items() if found.start_offset < found.end_offset}
     return dict(sorted(behind.items(), key=lambda item: item[1].start_offset - item[1].end_offset))
+
+
+def copied_up_to(
+    ranges: Mapping[TopicPartition, Range], next_offsets: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """By log, the offset below which all is in the target. A log that holds nothing is copied without a task."""
+    empty = {place: found.end_offset for place, found in ranges.items() if found.start_offset >= found.end_offset}
+    return empty | dict(next_offsets)

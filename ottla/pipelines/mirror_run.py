@@ -12,7 +12,7 @@ import argparse
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ from ottla.pipelines.mirror_plan import (
     check_arguments,
     chosen,
     copied_configs,
+    copied_up_to,
     unfinished,
 )
 from ottla.pipelines.running import pipeline_session, told
@@ -61,7 +62,10 @@ class Totals:
 
 def mirror(parsed: argparse.Namespace) -> int:
     check_arguments(parsed.topics, parsed.pattern, parsed.groups)
-    with opened(parsed.source, parsed.timeout) as source, opened(parsed.target, parsed.timeout) as target:
+    with (
+        opened(parsed.source, parsed.timeout, "--from") as source,
+        opened(parsed.target, parsed.timeout, "--to") as target,
+    ):
         run = Mirror(parsed, source, target)
         run.look()
         with pipeline_session(parsed) as session, asked_to_stop() as asked:
@@ -83,8 +87,9 @@ class Mirror:
         self.writing = writing(parsed, parsed.target)
         self.copier = GroupCopier(source, target, parsed.groups)
         self.totals = Totals()
-        # By topic of the source: partitions, name in the target, and how large a batch may be there.
+        # By topic of the source: partitions, id, name in the target, and how large a batch may be there.
         self.partition_counts: dict[str, int] = {}
+        self.topic_ids: dict[str, bytes] = {}
         self.names: dict[str, str] = {}
         self.batch_bytes: dict[str, int] = {}
         self.committed: dict[TopicPartition, int] = source.call(committed_offsets, self.group_id)
@@ -96,7 +101,9 @@ class Mirror:
 
     def look(self) -> None:
         """Make sure that the target has every topic that is meant."""
-        counts = chosen(self.source.call(describe_topics), self.parsed.topics, self.parsed.pattern)
+        described = self.source.call(describe_topics)
+        counts = chosen(described, self.parsed.topics, self.parsed.pattern)
+        self._check_are_the_same({str(one.name): one.topic_id for one in described if one.name in counts})
         if counts == self.partition_counts:
             return
         names = renames(self.parsed.rename, list(counts))
@@ -105,6 +112,15 @@ class Mirror:
             told(sentence)
         self.batch_bytes = {topic: batch_bytes_of(self.target, names[topic]) for topic in counts}
         self.partition_counts, self.names = counts, names
+
+    def _check_are_the_same(self, topic_ids: Mapping[str, bytes]) -> None:
+        """A topic that was made anew counts its offsets anew: what is below those that are copied would be missed."""
+        for topic, topic_id in topic_ids.items():
+            if self.topic_ids.setdefault(topic, topic_id) != topic_id:
+                raise PipelineFailed(
+                    f"topic {topic} was deleted and made anew in the source: delete the target's topic, or choose "
+                    "another with --rename, and start again"
+                )
 
     def _configs(self, topic: str) -> dict[str, str]:
         entries = self.source.call(describe_configs, Resource(ResourceType.TOPIC, topic))
@@ -120,6 +136,15 @@ class Mirror:
 
     def run(self, session: SparkSession, asked: threading.Event) -> None:
         status = StatusLine()
+        try:
+            self._run(session, asked, status)
+        finally:
+            status.erase()
+        self._tell("total")
+        if not self.parsed.json:
+            self._out.line(f"{count_text(self.totals.records, 'record')} copied")
+
+    def _run(self, session: SparkSession, asked: threading.Event, status: StatusLine) -> None:
         ends = {place: found.end_offset for place, found in self.ranges().items()}
         while not asked.is_set():
             if not self.parsed.once:
@@ -131,16 +156,12 @@ class Mirror:
             self.totals.behind = sum(found.end_offset - found.start_offset for found in left.values())
             status.show(f"{count_text(self.totals.records, 'record')} copied, {self.totals.behind:,} behind")
             if left and not self.round(session, [self._copy(place, ranges[place]) for place in left], asked):
-                break
-            self.totals.groups += self.copier.copy(self.names, self.next_offsets)
+                return
+            self.totals.groups += self.copier.copy(self.names, copied_up_to(ranges, self.next_offsets))
             if not left and self.parsed.once:
-                break
+                return
             if not left:
                 asked.wait(self.parsed.every)
-        status.erase()
-        self._tell("total")
-        if not self.parsed.json:
-            self._out.line(f"{count_text(self.totals.records, 'record')} copied")
 
     def round(self, session: SparkSession, copies: Sequence[Copy], asked: threading.Event) -> bool:
         """Whether it came to its end: a signal may have ended Spark's Java too, in the middle of it."""
@@ -178,6 +199,7 @@ class Mirror:
             self.next_offsets.get(place, self.committed.get(place)),
             self.batch_bytes[place.topic],
             self.parsed.round_records,
+            place not in self.next_offsets,
         )
 
     def _tell(self, what: str) -> None:

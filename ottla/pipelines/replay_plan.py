@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ottla.client.metadata import TopicPartition
-from ottla.commands.hints import not_there
+from ottla.pipelines import PipelineFailed
 from ottla.pipelines.archive_layout import ArchivedFile
 from ottla.pipelines.copying import WantedTopic
 from ottla.pipelines.target_tail import NOTHING
 
 # Records keep their time: a topic that deletes what is older than a week would delete an old archive as it comes.
 KEPT_FOR_EVER = {"retention.ms": "-1"}
+NAMES_TOLD_MAX = 10
 
 
 def chosen(files: Sequence[ArchivedFile], topics: Sequence[str]) -> list[ArchivedFile]:
     """The files of these topics; of all without names."""
-    there = {file.topic for file in files}
+    there = sorted({file.topic for file in files})
     for topic in topics:
         if topic not in there:
-            raise not_there("topic", topic, there)
+            names = ", ".join([*there[:NAMES_TOLD_MAX], *(["..."] if len(there) > NAMES_TOLD_MAX else [])])
+            raise PipelineFailed(f"the archive holds no topic {topic}; it has {names}")
     return [file for file in files if not topics or file.topic in topics]
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "ottla-segments"
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 # As Spark's `kafka` format has them.
 COLUMN_TYPES = {
     "key": "binary",
@@ -52,6 +53,10 @@ COLUMN_TYPES = {
 def register(spark: SparkSession) -> None:
     """Make the format known to a session."""
     spark.dataSource.register(SegmentsDataSource)
+    if hasattr(DataSourceReader, "pushFilters"):
+        # From 4.1 on Spark refuses to read from a source that takes filters unless it may push them, and by default
+        # it may not.
+        spark.conf.set(PUSHDOWN, "true")
 
 
 class SegmentsDataSource(DataSource):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -29,6 +30,9 @@ Integers = numpy.typing.NDArray[numpy.int64]
 
 _LOG_NAME = re.compile(r"([0-9]{20})\.log", re.ASCII)
 _SWAP_SUFFIX = ".log.swap"
+# A broker that swaps segments is done with it in a moment; what is not done after so long nobody is doing.
+_SWAP_LOOKS_MAX = 100
+_SWAP_PAUSE_SECONDS = 0.05
 _OFFSET_ENTRY = numpy.dtype([("offset", ">i4"), ("position", ">i4")])
 _TIME_ENTRY = numpy.dtype([("timestamp", ">i8"), ("offset", ">i4")])
 
@@ -124,16 +128,29 @@ def _checkpoint(log_directory: str, name: str) -> dict[TopicPartition, int]:
     return {}
 
 
-def list_segments(directory: str) -> list[SegmentFile]:
-    """The segments by base offset; none if the directory is gone."""
+def list_segments(directory: str, *, pause: Callable[[float], None] = time.sleep) -> list[SegmentFile]:
+    """The segments by base offset; none if the directory is gone. A compaction that is being finished is waited for."""
+    for _ in range(_SWAP_LOOKS_MAX):
+        try:
+            return _listed(directory)
+        except _Swapping as error:
+            path = error
+        pause(_SWAP_PAUSE_SECONDS)
+    raise PipelineFailed(
+        f"{path}: a compaction is not finished. If no broker runs on this directory, start one once, which finishes it"
+    )
+
+
+class _Swapping(Exception):
+    """A compaction is putting new segments in the place of old ones: neither are all there."""
+
+
+def _listed(directory: str) -> list[SegmentFile]:
     found = []
     with suppress(FileNotFoundError), os.scandir(directory) as entries:
         for entry in entries:
             if entry.name.endswith(_SWAP_SUFFIX):
-                raise PipelineFailed(
-                    f"{entry.path}: a compaction is being finished. Read again; if no broker runs on this directory, "
-                    "start one once, which finishes it"
-                )
+                raise _Swapping(entry.path)
             if form := _LOG_NAME.fullmatch(entry.name):
                 with suppress(FileNotFoundError):  # retention takes segments away at any moment
                     stat = entry.stat()

@@ -74,7 +74,8 @@ def _cut(stretch: Stretch, split_bytes: int) -> list[SegmentRange]:
         if cuts is None:
             entries = _walked_entries(file, segment)
             cuts = _cuts(file, segment, entries, start_offset, end_offset, split_bytes) or []
-    bounds = [*cuts[1:], (_end_position(segment, entries, end_offset), end_offset)]
+        end_position = _end_position(file, segment, entries, end_offset)
+    bounds = [*cuts[1:], (end_position, end_offset)]
     offset = start_offset
     found = []
     for (position, _), (after_position, after_offset) in zip(cuts, bounds, strict=True):
@@ -89,7 +90,7 @@ def _cuts(
 ) -> list[tuple[int, int]] | None:
     """Where ranges begin: (position, base offset of the batch there). None: the index leads astray."""
     first = int(numpy.searchsorted(entries.keys, start_offset, side="right")) - 1
-    end_position = _end_position(segment, entries, end_offset)
+    end_position = _end_position(file, segment, entries, end_offset)
     cuts = [(0, segment.base_offset)]
     if first >= 0:
         batch = _batch_at(file, segment, entries, first)
@@ -113,10 +114,13 @@ def _cuts(
     return cuts
 
 
-def _end_position(segment: SegmentFile, entries: SparseEntries, end_offset: int) -> int:
+def _end_position(file: OsFile, segment: SegmentFile, entries: SparseEntries, end_offset: int) -> int:
     """A position behind which nothing lies that is below the end offset."""
     number = int(numpy.searchsorted(entries.keys, end_offset - 1)) + 1
-    return int(entries.values[number]) if number < len(entries.values) else segment.size_bytes
+    # An entry that leads astray would cut off what is wanted; whoever reads on stops at the first batch behind the end.
+    if number >= len(entries.values) or _batch_at(file, segment, entries, number) is None:
+        return segment.size_bytes
+    return int(entries.values[number])
 
 
 def _batch_at(file: OsFile, segment: SegmentFile, entries: SparseEntries, number: int) -> BatchAt | None:
@@ -164,16 +168,37 @@ def log_start(log: PartitionLog) -> int:
 def log_end(log: PartitionLog) -> int:
     """The offset after the last whole batch: by the last index entry, and from there by headers."""
     for segment in reversed(list_segments(log.directory)):
-        end_offset = segment.base_offset
         with closing(DISK.open(segment.path())) as file:
             entries = offset_entries(segment)
             position = int(entries.values[-1]) if len(entries.values) else 0
             if position and _batch_at(file, segment, entries, -1) is None:
                 position = 0
-            for batch in _whole_batches(file, position, segment.size_bytes):
-                end_offset = batch.last_offset + 1
-        return end_offset
+            return _end_from(file, segment, position)
     return log.start_offset
+
+
+def _end_from(file: OsFile, segment: SegmentFile, position: int) -> int:
+    """The end by the batches from a position on, where one begins.
+
+    What a power cut left of the last one is none, as for a broker that starts: its offsets will be given anew, and a
+    stream that had gone past them would never read those.
+    """
+    last: BatchAt | None = None
+    before = end = segment.base_offset
+    for batch in _whole_batches(file, position, segment.size_bytes):
+        last, before, end = batch, end, batch.last_offset + 1
+    if last is None or _is_intact(file, last):
+        return end
+    # Where it was the first that was looked at, what comes before it is not known yet.
+    return before if last.position > position or position == 0 else _end_from(file, segment, 0)
+
+
+def _is_intact(file: OsFile, batch: BatchAt) -> bool:
+    try:
+        entry = read_entry(memoryview(file.read_at(batch.position, batch.size_bytes)))
+    except KafkaError:
+        return False
+    return entry is not None and entry.is_intact()
 
 
 def _whole_batches(file: OsFile, position: int, size_bytes: int) -> Iterator[BatchAt]:
@@ -208,8 +233,14 @@ def _position_at(file: OsFile, segment: SegmentFile, timestamp: int) -> int:
     # The entry's own record may have this very timestamp.
     if number < 0:
         return 0
-    at = int(numpy.searchsorted(offsets.keys, times.values[number], side="right")) - 1
-    return 0 if at < 0 or _batch_at(file, segment, offsets, at) is None else int(offsets.values[at])
+    timestamp, offset = int(times.keys[number]), int(times.values[number])
+    at = int(numpy.searchsorted(offsets.keys, offset, side="right")) - 1
+    if at < 0 or _batch_at(file, segment, offsets, at) is None:
+        return 0
+    position = int(offsets.values[at])
+    batches = _whole_batches(file, position, segment.size_bytes)
+    named = next((batch for batch in batches if batch.last_offset >= offset), None)
+    return position if named is not None and named.max_timestamp == timestamp else 0
 
 
 def _records(file: OsFile, batch: BatchAt) -> Iterator[tuple[int, int]]:

@@ -11,6 +11,7 @@ from ottla.commands.terminal import Row, Terminal, show
 from ottla.commands.text_form import compact_json
 from ottla.pipelines import PipelineFailed
 from ottla.pipelines.archive_run import Source, asked_source
+from ottla.pipelines.job_progress import progress_shown
 from ottla.pipelines.running import pipeline_session
 from ottla.pipelines.stats_frames import key_rows, measured, partition_rows, time_rows, topic_rows
 from ottla.pipelines.stats_plot import check_path, write_plot
@@ -42,12 +43,12 @@ def counted(parsed: argparse.Namespace, source: Source) -> list[Row]:
     """The reports; drawn as well if that is asked for."""
     status = StatusLine()
     with pipeline_session(parsed) as session, measured(session, reading_options(parsed, source)) as frame:
-        status.show("reading topics ...")
-        topics = topic_rows(frame)
-        status.show("counting partitions and keys ...")
-        keys = key_rows(frame, parsed.keys)
+        with progress_shown(session, "reading topics", status):
+            topics = topic_rows(frame)
+        with progress_shown(session, "counting partitions and keys", status):
+            partitions, keys = partition_rows(frame), key_rows(frame, parsed.keys)
         partition_counts = {topic: len(numbers) for topic, numbers in source.partitions.items()}
-        reports = topic_reports(topics, partition_rows(frame), keys, partition_counts)
+        reports = topic_reports(topics, partitions, keys, partition_counts)
         if parsed.plot is not None:
             status.show("drawing ...")
             first_ms = min((row["first_ms"] for row in topics), default=0)

@@ -25,13 +25,14 @@ WINDOW_GROWTH = 16
 
 
 class Tail(NamedTuple):
-    """`source_offset` is that of the last copied record, NOTHING where there is none."""
+    """`source_offset` is that of the last copied record, NOTHING where there is none; `record` as it was found."""
 
     end_offset: int
     source_offset: int
     producer_id: int
     producer_epoch: int
     next_sequence: int
+    record: Record | None = None
 
 
 class Last(NamedTuple):
@@ -60,9 +61,9 @@ def tail_after(last: Last, end_offset: int, origin: Origin, place: TopicPartitio
             f"{place} is a copy of {source.origin}, not of {origin}: delete the topic, or choose another with --rename"
         )
     if batch.producer_id < FIRST_PRODUCER_ID:  # somebody copied the copy here
-        return empty_tail(origin, end_offset)._replace(source_offset=source.offset)
+        return empty_tail(origin, end_offset)._replace(source_offset=source.offset, record=record)
     sequence = batch.last_sequence + 1 & SEQUENCE_MASK
-    return Tail(end_offset, source.offset, batch.producer_id, batch.producer_epoch, sequence)
+    return Tail(end_offset, source.offset, batch.producer_id, batch.producer_epoch, sequence, record)
 
 
 def last_record(entries: Sequence[Entry], *, bytes_max: int) -> Last | None:

@@ -25,6 +25,7 @@ from ottla.commands.text_form import compact_json
 from ottla.pipelines.archive_reading import checked_files, read_files
 from ottla.pipelines.copying import opened, renames
 from ottla.pipelines.file_system import Directory
+from ottla.pipelines.job_progress import progress_shown
 from ottla.pipelines.mirror_groups import first_record
 from ottla.pipelines.mirror_plan import chosen as chosen_topics
 from ottla.pipelines.replay_plan import chosen as chosen_files
@@ -32,6 +33,7 @@ from ottla.pipelines.replay_run import cluster_of
 from ottla.pipelines.running import pipeline_session, told
 from ottla.pipelines.session import is_local
 from ottla.pipelines.source_header import Origin, source_of
+from ottla.pipelines.streaming import StatusLine
 from ottla.pipelines.verify_rows import COLUMNS, difference_rows, empty, field_text, finished, verdict
 
 if TYPE_CHECKING:
@@ -59,8 +61,8 @@ def verify(parsed: argparse.Namespace) -> int:
     check_arguments(parsed)
     with ExitStack() as stack:
         clients = {
-            name: stack.enter_context(opened(bootstrap, parsed.timeout))
-            for name, bootstrap in (("source", parsed.source), ("target", parsed.target))
+            name: stack.enter_context(opened(bootstrap, parsed.timeout, option))
+            for name, bootstrap, option in (("source", parsed.source, "--from"), ("target", parsed.target, "--to"))
             if bootstrap is not None
         }
         session = stack.enter_context(pipeline_session(parsed))
@@ -84,6 +86,7 @@ class Comparison:
         self.clients = clients
         # By topic of the first side, its name in the second.
         self.names: dict[str, str] = {}
+        self.status = StatusLine()
 
     def run(self) -> list[Row]:
         from ottla.pipelines.verify_frames import compared
@@ -96,12 +99,14 @@ class Comparison:
             self._archived(self.parsed.source_archive, "source") if self.parsed.source_archive else self._original()
         )
         target = self._positioned(source, target)
-        found = {
-            TopicPartition(row["topic"], row["partition"]): row.asDict()
-            for row in compared(source.frame, target.frame, target.trimmed).collect()
-        }
+        with progress_shown(self.session, "comparing records", self.status):
+            compared_rows = compared(source.frame, target.frame, target.trimmed).collect()
+        found = {TopicPartition(row["topic"], row["partition"]): row.asDict() for row in compared_rows}
         rows = [self._row(place, found.get(place)) for place in sorted({*source.places, *target.places})]
-        self._tell(rows, source, target)
+        first = next((row for row in rows if row["firstDifference"] is not None), None)
+        details: list[Row] = [] if first is None else self._details(first, source, target)
+        self.status.erase()
+        self._tell(rows, first, details)
         return rows
 
     def _divide(self) -> None:
@@ -205,10 +210,8 @@ class Comparison:
             row["target"] = (found["copied"] or 0) + row["foreign"] + row["new"]
         return finished(row, allow_behind=self.parsed.allow_behind)
 
-    def _tell(self, rows: Sequence[Row], source: Side, target: Side) -> None:
+    def _tell(self, rows: Sequence[Row], first: Row | None, details: Sequence[Row]) -> None:
         terminal = Terminal(sys.stdout)
-        first = next((row for row in rows if row["firstDifference"] is not None), None)
-        details: list[Row] = [] if first is None else self._details(first, source, target)
         if self.parsed.json:
             for row in rows:
                 terminal.line(compact_json({**row, "fields": details if row is first else []}))
@@ -224,7 +227,8 @@ class Comparison:
         from ottla.pipelines.verify_frames import record_at
 
         place = (row["topic"], row["partition"], row["firstDifference"])
-        sides = [record_at(side.frame, *place).collect() for side in (source, target)]
+        with progress_shown(self.session, "looking at the first difference", self.status):
+            sides = [record_at(side.frame, *place).collect() for side in (source, target)]
         one, other = (found[0].asDict(recursive=True) if found else None for found in sides)
         return difference_rows(one, other)
 

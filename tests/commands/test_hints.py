@@ -22,7 +22,7 @@ def test_a_name_that_is_close_is_what_was_meant() -> None:
 
 
 def test_no_broker_is_told_with_how_to_start_one() -> None:
-    told = str(no_broker("a:1", ConnectionLost("no broker answers: cannot connect")))
+    told = str(no_broker("a:1", ConnectionLost("no broker answers: cannot connect"), "--to"))
     assert told.startswith("no broker answers at a:1 (cannot connect); start one with `ottla serve`")
 
 

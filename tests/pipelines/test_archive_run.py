@@ -34,12 +34,18 @@ def test_the_options_of_the_source_say_what_is_read_from_where() -> None:
     assert json.loads(options.pop("startingOffsets")) == {"a": {"0": -2, "1": 7}}
     assert options == {
         "kafka.bootstrap.servers": "host:9092",
+        "kafka.isolation.level": "read_committed",
         "kafka.x.y": "z",
         "subscribe": "a",
         "includeHeaders": "true",
         "failOnDataLoss": "true",
         "maxOffsetsPerTrigger": "1000000",
     }
+
+
+def test_what_the_user_says_of_the_consumer_wins() -> None:
+    options = reading_options(parsed("a", "--client", "isolation.level=read_uncommitted"), SOURCE, {})
+    assert options["kafka.isolation.level"] == "read_uncommitted"
 
 
 def test_a_pattern_that_matches_nothing_yet_begins_where_it_is_told() -> None:

@@ -64,7 +64,7 @@ def test_a_batch_is_as_large_as_the_topic_takes() -> None:
 
 
 def test_who_is_not_there_is_told_in_one_sentence() -> None:
-    with pytest.raises(CommandFailed, match="no broker answers"), opened("127.0.0.1:1", 5):
+    with pytest.raises(CommandFailed, match=r"no broker answers.* with --from$"), opened("127.0.0.1:1", 5, "--from"):
         pass
 
 

@@ -130,3 +130,29 @@ def test_a_brokers_refusal_comes_home_as_a_sentence() -> None:
         assert failed.failure is not None
         assert "elsewhere" in failed.failure
         assert "UNKNOWN_TOPIC_OR_PARTITION" in failed.failure
+
+
+def test_a_source_that_was_made_anew_and_has_grown_is_noticed_by_what_it_holds() -> None:
+    with world() as both:
+        both.fill(b"a", b"b")
+        both.copy(2)
+        assert both.copy(2, is_first=True) == Copied(SOURCE_PLACE, 2, 2, 0)
+        both.source.delete_topic(SOURCE_PLACE.topic)
+        both.source.create_topic(SOURCE_PLACE.topic)
+        both.fill(b"x", b"y", b"z")
+        failed = both.copy(3, is_first=True)
+        assert failed.failure is not None
+        assert "copy-0 holds offset 1 of orders-0 of cluster, which has another record there" in failed.failure
+        assert both.offsets() == [0, 1]
+
+
+def test_what_retention_took_says_nothing_of_the_source() -> None:
+    with world() as both:
+        both.fill(b"a", b"b", b"c", b"d")
+        both.copy(2)
+        with Client(both.source.bootstrap_servers) as client:
+            delete_records(client, SOURCE_PLACE, 3)
+        # The driver has asked where the log begins before that, and then after it.
+        assert both.copy(4, is_first=True) == Copied(SOURCE_PLACE, 2, 2, 0)
+        assert both.copy(4, is_first=True, start_offset=3) == Copied(SOURCE_PLACE, 4, 3, 1, skipped_count=1)
+        assert both.offsets() == [0, 1, 3]

@@ -11,8 +11,9 @@ import pytest
 
 from ottla import cli
 from ottla.client.blocking import Client
-from ottla.client.groups import committed_offsets
+from ottla.client.groups import commit_offsets, committed_offsets
 from ottla.client.metadata import TopicPartition
+from ottla.client.topic_admin import NewTopic, create_topic, delete_topic, is_served, wait_until
 from ottla.commands import UsageError
 from ottla.pipelines import PipelineFailed
 from ottla.pipelines.mirror_run import Mirror
@@ -121,8 +122,6 @@ def test_topics_that_come_are_copied_too() -> None:
         def between() -> None:
             if first:
                 first.clear()
-                from ottla.client.topic_admin import NewTopic, create_topic, is_served, wait_until
-
                 source.call(create_topic, NewTopic("orders-2", 1))
                 source.call(wait_until, "orders-2", is_served, "with its leaders")
                 fill(source, 4, TopicPartition("orders-2", 0))
@@ -131,6 +130,32 @@ def test_topics_that_come_are_copied_too() -> None:
 
         run(mirror, Here(between), asked)
         assert len(stored(target, TopicPartition("orders-2", 0))) == 4
+
+
+def test_a_group_that_has_read_all_of_an_empty_partition_begins_there_too() -> None:
+    with mirrored("orders", "--once", "--groups", "readers") as (mirror, source, target):
+        other = TopicPartition("orders", 1)
+        fill(source, 3)
+        fill(source, 2, other)
+        source.call(commit_offsets, "readers", {ORDERS: 1, other: 2})
+        delete_records(source, other, 2)
+        run(mirror)
+        assert target.call(committed_offsets, "readers") == {ORDERS: 1, other: 0}
+
+
+def test_a_topic_that_is_made_anew_ends_it() -> None:
+    with mirrored("orders", "--every", "0.01") as (mirror, source, target):
+        fill(source, 3)
+
+        def made_anew() -> None:
+            source.call(delete_topic, "orders")
+            source.call(create_topic, NewTopic("orders", 2))
+            source.call(wait_until, "orders", is_served, "with its leaders")
+            fill(source, 5)
+
+        with pytest.raises(PipelineFailed, match="topic orders was deleted and made anew in the source"):
+            run(mirror, Here(made_anew))
+        assert len(stored(target, ORDERS)) <= 5
 
 
 def test_what_a_task_failed_with_ends_it_after_the_others_are_counted() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ottla.client.metadata import TopicPartition
-from ottla.commands import CommandFailed
+from ottla.pipelines import PipelineFailed
 from ottla.pipelines.archive_layout import ArchivedFile
 from ottla.pipelines.copying import WantedTopic
 from ottla.pipelines.replay_plan import chosen, places_of, unwritten, wanted_topics
@@ -21,8 +21,11 @@ FILES = [
 def test_topics_are_chosen_by_name() -> None:
     assert chosen(FILES, []) == FILES
     assert chosen(FILES, ["b"]) == FILES[3:]
-    with pytest.raises(CommandFailed, match="there is no topic c"):
+    with pytest.raises(PipelineFailed, match=r"the archive holds no topic c; it has a, b$"):
         chosen(FILES, ["c"])
+    many = [ArchivedFile(f"topic=t{number}", 0, 0, 0, 1) for number in range(11)]
+    with pytest.raises(PipelineFailed, match=r"it has t0, t1, t10, .*t8, \.\.\.$"):
+        chosen(many, ["c"])
 
 
 def test_a_topic_has_as_many_partitions_as_were_archived() -> None:

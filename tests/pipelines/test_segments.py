@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql.datasource import DataSourceReader
 from pyspark.sql.types import StructType
 
 from ottla.pipelines.segments import (
     COLUMN_TYPES,
+    PUSHDOWN,
     SegmentsDataSource,
     SegmentsPartition,
     SegmentsReader,
     SegmentsStreamReader,
     checked_columns,
+    register,
 )
 from ottla.pipelines.segments_columns import ARROW_TYPES
 from tests.pipelines.segment_logs import (
@@ -88,6 +92,33 @@ def test_filters_come_back_and_narrow_what_is_read(tmp_path: Path) -> None:
     assert list(reader.pushFilters(filters)) == filters
     assert len(reader.partitions()) < before
     assert [row[0] for row in read_all(reader)] == list(range(81, 90))
+
+
+class ASession:
+    """As much of a session as is needed to register a source with it."""
+
+    def __init__(self) -> None:
+        self.dataSource = self.conf = self
+        self.registered: list[type] = []
+        self.settings: dict[str, str] = {}
+
+    def register(self, source: type) -> None:
+        self.registered.append(source)
+
+    def set(self, key: str, value: str) -> None:
+        self.settings[key] = value
+
+
+@pytest.mark.parametrize("pushes", [False, True])
+def test_a_spark_that_can_push_filters_is_told_to(pushes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would refuse to read else: DATA_SOURCE_PUSHDOWN_DISABLED."""
+    monkeypatch.delattr(DataSourceReader, "pushFilters", raising=False)
+    if pushes:
+        monkeypatch.setattr(DataSourceReader, "pushFilters", lambda *_: (), raising=False)
+    session: Any = ASession()
+    register(session)
+    assert session.registered == [SegmentsDataSource]
+    assert session.settings == ({PUSHDOWN: "true"} if pushes else {})
 
 
 def test_the_schema_is_that_of_the_kafka_format(tmp_path: Path) -> None:

@@ -71,11 +71,17 @@ def test_checkpoints_beside_the_partitions_are_read_and_damaged_ones_left(tmp_pa
     assert log.high_watermark is None
 
 
-def test_a_compaction_that_is_not_finished_is_told(tmp_path: Path) -> None:
+def test_a_compaction_is_waited_for_and_one_that_nobody_finishes_is_told(tmp_path: Path) -> None:
     directory = write_log(tmp_path / "a-0")
-    (directory / f"{0:020d}.log.swap").touch()
-    with pytest.raises(PipelineFailed, match="a compaction is being finished"):
-        list_segments(str(directory))
+    segments = list_segments(str(directory))
+    swap = directory / f"{0:020d}.log.swap"
+    swap.touch()
+    assert list_segments(str(directory), pause=lambda _: swap.unlink()) == segments
+    swap.touch()
+    pauses: list[float] = []
+    with pytest.raises(PipelineFailed, match=r"0\.log\.swap: a compaction is not finished"):
+        list_segments(str(directory), pause=pauses.append)
+    assert 1 < sum(pauses) < 10
 
 
 def test_each_segment_has_its_share_of_the_offsets(tmp_path: Path) -> None:

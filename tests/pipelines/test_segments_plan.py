@@ -71,6 +71,19 @@ def test_an_index_that_leads_astray_is_not_followed(tmp_path: Path) -> None:
     assert log_end(the_log(directory)) == 90
 
 
+def test_an_end_that_an_index_tells_wrongly_cuts_nothing_off(tmp_path: Path) -> None:
+    directory = write_log(tmp_path / "t-0", segment_bytes=1 << 30)
+    path = directory / f"{0:020d}.index"
+    data = bytearray(path.read_bytes())
+    entries = [data[at : at + 8] for at in range(0, len(data), 8)]
+    # As if batches lay where others do that come five before them: an index that grows, as any other.
+    astray = [key[:4] + place[4:] for key, place in zip(entries[8:], entries[3:], strict=False)]
+    path.write_bytes(b"".join([*entries[:3], *astray]))
+    for end in range(1, 40):
+        wanted = [(first, first + 2) for first in range(0, 90, 3) if first < end]
+        assert batches_in(directory, 0, end, MANY) == wanted
+
+
 def test_the_tail_is_told_from_the_rest(tmp_path: Path) -> None:
     directory = write_log(tmp_path / "t-0")
     ranges = plan_ranges(str(directory), 0, MANY, 500)
@@ -107,6 +120,29 @@ def test_a_log_ends_after_its_last_whole_batch(tmp_path: Path) -> None:
     assert log_end(log) == list_segments(str(directory))[-1].base_offset
 
 
+@pytest.mark.parametrize("settings", [{}, {"index_interval_bytes": 1 << 20}, {"segment_bytes": 1 << 20}])
+def test_what_a_power_cut_left_of_the_last_batch_is_not_part_of_the_log(
+    tmp_path: Path, settings: dict[str, int]
+) -> None:
+    directory = write_log(tmp_path / "t-0", **settings)
+    log = the_log(directory)
+    last = log_files(directory)[-1]
+    whole = last.read_bytes()
+    last.write_bytes(whole[:-4] + bytes(4))
+    assert log_end(log) == 87
+    last.write_bytes(whole)
+    assert log_end(log) == 90
+
+
+def test_damage_with_something_intact_behind_it_is_no_end(tmp_path: Path) -> None:
+    directory = write_log(tmp_path / "t-0", segment_bytes=1 << 20)
+    (path,) = log_files(directory)
+    data = bytearray(path.read_bytes())
+    data[-100] ^= 1  # in the last batch but one: whoever reads it will say so
+    path.write_bytes(data)
+    assert log_end(the_log(directory)) == 90
+
+
 def test_a_log_begins_where_records_were_deleted_to_or_segments_are_left(tmp_path: Path) -> None:
     directory = write_log(tmp_path / "t-0")
     assert log_start(the_log(directory, 5)) == 5
@@ -132,3 +168,14 @@ def test_the_first_record_of_a_time_is_found(tmp_path: Path, *, with_indexes: bo
         assert first_offset_at(the_log(tmp_path / "t-0"), NOW_MS + wanted, 66) == expected
     assert first_offset_at(the_log(tmp_path / "t-0", start_offset=7), NOW_MS, 66) == 7
     assert first_offset_at(the_log(tmp_path / "t-0"), NOW_MS + 20, 9) == 9
+
+
+def test_a_time_index_that_leads_astray_is_not_followed(tmp_path: Path) -> None:
+    directory = write_log(tmp_path / "t-0", segment_bytes=1 << 30)
+    path = directory / f"{0:020d}.timeindex"
+    data = path.read_bytes()
+    entries = [data[at : at + 12] for at in range(0, len(data), 12)]
+    # As if each time had come five batches later.
+    path.write_bytes(b"".join(time[:8] + place[8:] for time, place in zip(entries, entries[5:], strict=False)))
+    for number in range(30):
+        assert first_offset_at(the_log(directory), NOW_MS + number, 90) == number * 3
