@@ -100,6 +100,8 @@ CLIENT_TESTS = (
 )
 GROUP_SCRIPTS = "compat_tests/test_group_scripts.py"
 CONTAINER_TESTS = "compat_tests/containers"
+# Kafka's tools on clusters of Ottla, and clusters of both.
+CLUSTER_TESTS = "compat_tests/clusters"
 # The kafka format on Ottla and on Apache Kafka, and the pipelines; each worker has a Spark and one broker of each kind.
 SPARK_TESTS = ("compat_tests/spark", "compat_tests/pipelines")
 # All scenarios on Ottla and on Apache Kafka, compared; as tests on Ottla alone, since one comparison is enough; and
@@ -119,7 +121,7 @@ STORAGE_KAFKA = Part(
             "not soak",
             "compat_tests",
             *(f"--ignore={path}" for path in (*CLIENT_TESTS, *SCENARIO_TESTS, *SPARK_TESTS)),
-            *(f"--ignore={path}" for path in (GROUP_SCRIPTS, CONTAINER_TESTS)),
+            *(f"--ignore={path}" for path in (GROUP_SCRIPTS, CONTAINER_TESTS, CLUSTER_TESTS)),
             "-n2",
             LOADFILE,
         ),
@@ -127,6 +129,7 @@ STORAGE_KAFKA = Part(
     ),
     needs=JVM,
 )
+CLUSTER_KAFKA = Part("cluster-kafka", 3, (tests("not soak", CLUSTER_TESTS, "-n2", LOADFILE),), needs=JVM)
 CLIENTS = Part("clients", 10, (tests("not soak", *CLIENT_TESTS, "-n2", LOADFILE),), needs=JVM)
 GROUPS = Part("groups", 2, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
 GROUPS_KAFKA = Part(
@@ -177,6 +180,7 @@ PARTS = {
             SIMULATION,
             GROUPS,
             GROUPS_KAFKA,
+            CLUSTER_KAFKA,
         ),
         *(COMPAT, CLIENTS, CONTAINERS, SPARK, PACKAGING),
     ),

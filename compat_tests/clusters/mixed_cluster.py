@@ -1,0 +1,134 @@
+"""Clusters of Ottla and Apache Kafka together: nodes of both kinds, brokers and controllers, with one quorum.
+
+    with a_mixed_cluster(directory) as mixed:
+        mixed.begin(1, OTTLA, "controller")
+        mixed.begin(2, KAFKA, "broker")
+
+It knows how nodes of each kind are formatted, started, stopped and killed, each as its own administrator would; what
+they are asked, it does not know. All read one server.properties but for ids, roles, directories and ports. The quorum
+is begun by the first node, alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from compat_tests.kafka_process import CLUSTER_ID, HOST, SINGLE_NODE, KafkaNode
+from tests.commands.command_line import CommandLine
+from tests.held_ports import held_port
+from tests.server.node_process import ANNOUNCEMENT, NodeProcess
+
+KAFKA, OTTLA = "kafka", "ottla"
+CONTROLLER_ID = 1
+SECONDS_MAX = 120
+PROPERTIES = {
+    **SINGLE_NODE,
+    "controller.listener.names": "CONTROLLER",
+    "offsets.topic.replication.factor": "2",
+    # Leaders move when they are told to.
+    "auto.leader.rebalance.enable": "false",
+    "log.cleaner.enable": "false",
+    # A broker that is killed is missed soon, and one that a busy machine holds up is not.
+    "broker.session.timeout.ms": "6000",
+    "broker.heartbeat.interval.ms": "500",
+    "replica.lag.time.max.ms": "60000",
+}
+
+
+class OttlaMember:
+    def __init__(self, directory: Path, properties: Mapping[str, str]) -> None:
+        directory.mkdir()
+        self._config_path = directory / "server.properties"
+        texts = {**properties, "cluster.id": CLUSTER_ID}
+        self._config_path.write_text("".join(f"{key}={value}\n" for key, value in texts.items()))
+        self._process: NodeProcess | None = None
+
+    def start(self) -> None:
+        self._process = NodeProcess("--config", str(self._config_path))
+        self._process.line(ANNOUNCEMENT)
+
+    def stop(self) -> None:
+        assert self._process is not None, "it does not run"
+        status = self._process.stop()
+        printed = self._process.printed
+        self.kill()
+        assert status == 0, printed
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+
+class KafkaMember:
+    def __init__(self, directory: Path, properties: Mapping[str, str]) -> None:
+        self._node = KafkaNode(directory, properties, is_standalone="controller" in properties["process.roles"])
+        self._node.format()
+
+    def start(self) -> None:
+        self._node.start()
+
+    def stop(self) -> None:
+        self._node.stop()
+
+    def kill(self) -> None:
+        self._node.kill()
+
+    def wait_for(self, pattern: str) -> None:
+        """Return when it has said so."""
+        self._node.wait_for(pattern, SECONDS_MAX)
+
+
+class MixedCluster:
+    """Its nodes by id: those that are brokers have a bootstrap address."""
+
+    def __init__(self, directory: Path, stack: contextlib.ExitStack, properties: Mapping[str, str]) -> None:
+        self._directory = directory
+        self._stack = stack
+        self._properties = properties
+        self.controllers = f"{HOST}:{stack.enter_context(held_port())}"
+        self.bootstraps: dict[int, str] = {}
+        self.members: dict[int, OttlaMember | KafkaMember] = {}
+        # Two for each node; the first holds its metadata log.
+        self.log_dirs: dict[int, tuple[Path, Path]] = {}
+
+    def begin(self, id: int, kind: str, roles: str) -> None:
+        """Make a node and start it: it serves, and the cluster counts on it."""
+        listeners = []
+        if "broker" in roles:
+            self.bootstraps[id] = f"{HOST}:{self._stack.enter_context(held_port())}"
+            listeners.append(f"PLAINTEXT://{self.bootstraps[id]}")
+        if "controller" in roles:
+            assert id == CONTROLLER_ID, "only the first node is a controller"
+            listeners.append(f"CONTROLLER://{self.controllers}")
+        self.log_dirs[id] = self._directory / str(id) / "one", self._directory / str(id) / "two"
+        properties = {
+            **PROPERTIES,
+            "controller.quorum.bootstrap.servers": self.controllers,
+            "node.id": str(id),
+            "process.roles": roles,
+            "listeners": ",".join(listeners),
+            "log.dirs": ",".join(map(str, self.log_dirs[id])),
+            **self._properties,
+        }
+        make = OttlaMember if kind == OTTLA else KafkaMember
+        member = self.members[id] = make(self._directory / str(id), properties)
+        self._stack.callback(member.kill)
+        member.start()
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(self.bootstraps.values())
+
+    def command_line(self, *ids: int) -> CommandLine:
+        """Our commands, by way of these brokers, or of any."""
+        return CommandLine(",".join(self.bootstraps[id] for id in ids or self.bootstraps))
+
+
+@contextlib.contextmanager
+def a_mixed_cluster(directory: Path, properties: Mapping[str, str] | None = None) -> Iterator[MixedCluster]:
+    """No node yet; at the end all are gone, in whatever state they are."""
+    with contextlib.ExitStack() as stack:
+        yield MixedCluster(directory, stack, properties or {})
