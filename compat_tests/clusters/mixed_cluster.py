@@ -6,13 +6,13 @@
 
 It knows how nodes of each kind are formatted, started, stopped and killed, each as its own administrator would; what
 they are asked, it does not know. All read one server.properties but for ids, roles, directories and ports. The quorum
-is begun by the first node, alone.
+is begun by the first controller, alone; others can be added to it.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from compat_tests.kafka_process import CLUSTER_ID, HOST, SINGLE_NODE, KafkaNode
@@ -41,9 +41,11 @@ class OttlaMember:
     def __init__(self, directory: Path, properties: Mapping[str, str]) -> None:
         directory.mkdir()
         self._config_path = directory / "server.properties"
-        texts = {**properties, "cluster.id": CLUSTER_ID}
-        self._config_path.write_text("".join(f"{key}={value}\n" for key, value in texts.items()))
+        self._config_path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         self._process: NodeProcess | None = None
+
+    def format(self, *options: str) -> None:
+        CommandLine("").ok("format", "--config", str(self._config_path), "--cluster-id", CLUSTER_ID, *options)
 
     def start(self) -> None:
         self._process = NodeProcess("--config", str(self._config_path))
@@ -64,8 +66,10 @@ class OttlaMember:
 
 class KafkaMember:
     def __init__(self, directory: Path, properties: Mapping[str, str]) -> None:
-        self._node = KafkaNode(directory, properties, is_standalone="controller" in properties["process.roles"])
-        self._node.format()
+        self._node = KafkaNode(directory, properties)
+
+    def format(self, *options: str) -> None:
+        self._node.format(*options)
 
     def start(self) -> None:
         self._node.start()
@@ -82,13 +86,15 @@ class KafkaMember:
 
 
 class MixedCluster:
-    """Its nodes by id: those that are brokers have a bootstrap address."""
+    """Its nodes by id: those that are brokers have a bootstrap address, those that are controllers another."""
 
-    def __init__(self, directory: Path, stack: contextlib.ExitStack, properties: Mapping[str, str]) -> None:
+    def __init__(
+        self, directory: Path, stack: contextlib.ExitStack, properties: Mapping[str, str], controllers: Sequence[int]
+    ) -> None:
         self._directory = directory
         self._stack = stack
         self._properties = properties
-        self.controllers = f"{HOST}:{stack.enter_context(held_port())}"
+        self.controllers = {id: f"{HOST}:{stack.enter_context(held_port())}" for id in controllers}
         self.bootstraps: dict[int, str] = {}
         self.members: dict[int, OttlaMember | KafkaMember] = {}
         # Two for each node; the first holds its metadata log.
@@ -100,13 +106,12 @@ class MixedCluster:
         if "broker" in roles:
             self.bootstraps[id] = f"{HOST}:{self._stack.enter_context(held_port())}"
             listeners.append(f"PLAINTEXT://{self.bootstraps[id]}")
-        if "controller" in roles:
-            assert id == CONTROLLER_ID, "only the first node is a controller"
-            listeners.append(f"CONTROLLER://{self.controllers}")
+        if id in self.controllers:
+            listeners.append(f"CONTROLLER://{self.controllers[id]}")
         self.log_dirs[id] = self._directory / str(id) / "one", self._directory / str(id) / "two"
         properties = {
             **PROPERTIES,
-            "controller.quorum.bootstrap.servers": self.controllers,
+            "controller.quorum.bootstrap.servers": ",".join(self.controllers.values()),
             "node.id": str(id),
             "process.roles": roles,
             "listeners": ",".join(listeners),
@@ -115,8 +120,15 @@ class MixedCluster:
         }
         make = OttlaMember if kind == OTTLA else KafkaMember
         member = self.members[id] = make(self._directory / str(id), properties)
+        member.format(*self._format_options(id))
         self._stack.callback(member.kill)
         member.start()
+
+    def _format_options(self, id: int) -> list[str]:
+        """The first controller is the quorum; other controllers, and brokers, find one."""
+        if id not in self.controllers:
+            return []
+        return ["--standalone"] if id == next(iter(self.controllers)) else ["--no-initial-controllers"]
 
     @property
     def bootstrap(self) -> str:
@@ -128,7 +140,9 @@ class MixedCluster:
 
 
 @contextlib.contextmanager
-def a_mixed_cluster(directory: Path, properties: Mapping[str, str] | None = None) -> Iterator[MixedCluster]:
-    """No node yet; at the end all are gone, in whatever state they are."""
+def a_mixed_cluster(
+    directory: Path, properties: Mapping[str, str] | None = None, *, controllers: Sequence[int] = (CONTROLLER_ID,)
+) -> Iterator[MixedCluster]:
+    """No node yet; `controllers` are those that will be. At the end all are gone, in whatever state they are."""
     with contextlib.ExitStack() as stack:
-        yield MixedCluster(directory, stack, properties or {})
+        yield MixedCluster(directory, stack, properties or {}, controllers)

@@ -279,10 +279,15 @@ def test_the_metadata_shell_shows_what_our_client_is_told(tools: ToolJvm, nodes:
     def shown(*words: str) -> list[str]:
         return done(tools.run(SHELL, ["--snapshot", str(segment), *words]))
 
-    # The shell may look before it has read all.
-    until(lambda: "at-least" in " ".join(shown("ls", "/image/topics/byName")))
+    def is_shown(topic: str, wanted: PartitionView) -> Callable[[], bool]:
+        return lambda: shown_partition(shown("cat", f"/image/topics/byName/{topic}/0")) == wanted
+
+    def are_nodes(path: str) -> Callable[[], bool]:
+        return lambda: sorted(" ".join(shown("ls", path)).split()) == ["1", "2", "3"]
+
+    # Each time the shell may look before it has read all.
     for topic, partitions in told.items():
-        assert shown_partition(shown("cat", f"/image/topics/byName/{topic}/0")) == partitions[0]
-    assert sorted(" ".join(shown("ls", "/image/cluster/brokers")).split()) == ["1", "2", "3"]
-    assert sorted(" ".join(shown("ls", "/image/cluster/controllers")).split()) == ["1", "2", "3"]
-    assert "4.3-IV0" in " ".join(shown("cat", "/image/features/metadataVersion"))
+        until(is_shown(topic, partitions[0]))
+    for path in ("/image/cluster/brokers", "/image/cluster/controllers"):
+        until(are_nodes(path))
+    until(lambda: "4.3-IV0" in " ".join(shown("cat", "/image/features/metadataVersion")))

@@ -74,10 +74,10 @@ def status(lines: Iterable[str]) -> dict[str, str]:
 REGISTRATION = re.compile(r"replicas=\[(.*?)\].* isr=\[(.*?)\].* leader=(-?\d+),")
 
 
-def shown_partition(lines: Iterable[str]) -> PartitionView:
+def shown_partition(lines: Iterable[str]) -> PartitionView | None:
+    """None where the shell does not know of it yet."""
     found = REGISTRATION.search(" ".join(lines))
-    assert found is not None, lines
-    return PartitionView(int(found[3]), ids(found[1]), ids(found[2]))
+    return None if found is None else PartitionView(int(found[3]), ids(found[1]), ids(found[2]))
 
 
 # DumpLogSegments --cluster-metadata-decoder
