@@ -87,7 +87,7 @@ WIRE = Part(
     (tests(UNIT, "tests/wire", "-n2", "--dist=worksteal", "--cov=ottla.wire", "--cov-branch", "--cov-fail-under=100"),),
 )
 COMPAT_WIRE = Part("wire-kafka", 2, (tests(JAVA, "tests/wire", "-n2", LOADFILE),), needs=JVM)
-STORAGE = Part("storage", 3, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
+STORAGE = Part("storage", 2, (tests(UNIT, *STORAGE_TESTS, "-n2", "--dist=worksteal"),))
 # Each of them runs on Ottla and on Apache Kafka. kcat, Go and Node are not needed: without them their tests are skipped
 # and named.
 CLIENT_TESTS = (
@@ -112,10 +112,10 @@ SCENARIO_TESTS = (
     "compat_tests/test_scenarios.py",
     "compat_tests/test_broker_mutants.py",
 )
-COMPAT = Part("compat", 4, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM)
+COMPAT = Part("compat", 3, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM)
 STORAGE_KAFKA = Part(
     "storage-kafka",
-    4,
+    3,
     (
         tests(
             "not soak",
@@ -129,7 +129,7 @@ STORAGE_KAFKA = Part(
     ),
     needs=JVM,
 )
-CLUSTER_KAFKA = Part("cluster-kafka", 3, (tests("not soak", CLUSTER_TESTS, "-n2", LOADFILE),), needs=JVM)
+CLUSTER_KAFKA = Part("cluster-kafka", 2.5, (tests("not soak", CLUSTER_TESTS, "-n2", LOADFILE),), needs=JVM)
 CLIENTS = Part("clients", 10, (tests("not soak", *CLIENT_TESTS, "-n2", LOADFILE),), needs=JVM)
 GROUPS = Part("groups", 2, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
 GROUPS_KAFKA = Part(

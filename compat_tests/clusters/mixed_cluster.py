@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from compat_tests.kafka_process import CLUSTER_ID, HOST, SINGLE_NODE, KafkaNode
+from compat_tests.node_turns import SESSION_MS
 from tests.commands.command_line import CommandLine
 from tests.held_ports import held_port
 from tests.server.node_process import ANNOUNCEMENT, NodeProcess
@@ -30,10 +31,11 @@ PROPERTIES = {
     # Leaders move when they are told to.
     "auto.leader.rebalance.enable": "false",
     "log.cleaner.enable": "false",
-    # A broker that is killed is missed soon, and one that a busy machine holds up is not.
-    "broker.session.timeout.ms": "6000",
     "broker.heartbeat.interval.ms": "500",
+    # What a busy machine holds up is not given up.
     "replica.lag.time.max.ms": "60000",
+    "group.consumer.max.session.timeout.ms": SESSION_MS,
+    "group.consumer.session.timeout.ms": SESSION_MS,
 }
 
 
@@ -89,7 +91,12 @@ class MixedCluster:
     """Its nodes by id: those that are brokers have a bootstrap address, those that are controllers another."""
 
     def __init__(
-        self, directory: Path, stack: contextlib.ExitStack, properties: Mapping[str, str], controllers: Sequence[int]
+        self,
+        directory: Path,
+        stack: contextlib.ExitStack,
+        properties: Mapping[str, str],
+        controllers: Sequence[int],
+        static_release: str | None,
     ) -> None:
         self._directory = directory
         self._stack = stack
@@ -97,8 +104,9 @@ class MixedCluster:
         self.controllers = {id: f"{HOST}:{stack.enter_context(held_port())}" for id in controllers}
         self.bootstraps: dict[int, str] = {}
         self.members: dict[int, OttlaMember | KafkaMember] = {}
-        # Two for each node; the first holds its metadata log.
-        self.log_dirs: dict[int, tuple[Path, Path]] = {}
+        # The first of each holds its metadata log.
+        self.log_dirs: dict[int, list[Path]] = {}
+        self._static_release = static_release
 
     def begin(self, id: int, kind: str, roles: str) -> None:
         """Make a node and start it: it serves, and the cluster counts on it."""
@@ -108,10 +116,12 @@ class MixedCluster:
             listeners.append(f"PLAINTEXT://{self.bootstraps[id]}")
         if id in self.controllers:
             listeners.append(f"CONTROLLER://{self.controllers[id]}")
-        self.log_dirs[id] = self._directory / str(id) / "one", self._directory / str(id) / "two"
+        # A cluster of an old level knows of one directory alone.
+        names = ("one", "two") if self._static_release is None else ("one",)
+        self.log_dirs[id] = [self._directory / str(id) / name for name in names]
         properties = {
             **PROPERTIES,
-            "controller.quorum.bootstrap.servers": ",".join(self.controllers.values()),
+            **self._quorum(),
             "node.id": str(id),
             "process.roles": roles,
             "listeners": ",".join(listeners),
@@ -124,10 +134,17 @@ class MixedCluster:
         self._stack.callback(member.kill)
         member.start()
 
+    def _quorum(self) -> dict[str, str]:
+        if self._static_release is None:
+            return {"controller.quorum.bootstrap.servers": ",".join(self.controllers.values())}
+        return {"controller.quorum.voters": ",".join(f"{id}@{place}" for id, place in self.controllers.items())}
+
     def _format_options(self, id: int) -> list[str]:
         """The first controller is the quorum; other controllers, and brokers, find one."""
         if id not in self.controllers:
             return []
+        if self._static_release is not None:
+            return ["--release-version", self._static_release]
         return ["--standalone"] if id == next(iter(self.controllers)) else ["--no-initial-controllers"]
 
     @property
@@ -141,8 +158,15 @@ class MixedCluster:
 
 @contextlib.contextmanager
 def a_mixed_cluster(
-    directory: Path, properties: Mapping[str, str] | None = None, *, controllers: Sequence[int] = (CONTROLLER_ID,)
+    directory: Path,
+    properties: Mapping[str, str] | None = None,
+    *,
+    controllers: Sequence[int] = (CONTROLLER_ID,),
+    static_release: str | None = None,
 ) -> Iterator[MixedCluster]:
-    """No node yet; `controllers` are those that will be. At the end all are gone, in whatever state they are."""
+    """No node yet; `controllers` are those that will be. At the end all are gone, in whatever state they are.
+
+    With `static_release` the configuration names the voters, as before KIP-853, and the cluster is at its level.
+    """
     with contextlib.ExitStack() as stack:
-        yield MixedCluster(directory, stack, properties or {}, controllers)
+        yield MixedCluster(directory, stack, properties or {}, controllers, static_release)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -29,6 +31,9 @@ from compat_tests.clusters.tool_views import (
 )
 from compat_tests.kafka_tools.tool_jvm import Printed, ToolJvm, a_tool_jvm
 from compat_tests.raw_requests import RawConnection
+from ottla.cluster.image import MetadataImage
+from ottla.cluster.image.jump import image_of
+from ottla.cluster.image.snapshot_file import read_snapshot
 from ottla.wire.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from ottla.wire.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from ottla.wire.primitives import uuid_text
@@ -93,29 +98,45 @@ def connected(nodes: Nodes, id: int) -> RawConnection:
 # All nodes are there
 
 
-@pytest.mark.parametrize("by", [server, controllers])
-def test_the_quorum(tools: ToolJvm, nodes: Nodes, by: Callable[[Nodes], list[str]]) -> None:
-    shown = status(done(tools.run(QUORUM, [*by(nodes), "describe", "--status"])))
+class Quorum(NamedTuple):
+    leader: int
+    epoch: int
+    voters: dict[int, tuple[str, list[str]]]
+
+
+def told_quorum(nodes: Nodes) -> Quorum:
     partition = DescribeQuorumRequest.PartitionData(partition_index=0)
     topic = DescribeQuorumRequest.TopicData(topic_name="__cluster_metadata", partitions=[partition])
     with connected(nodes, 1) as connection:
         told = connection.send(DescribeQuorumRequest(topics=[topic]), DescribeQuorumResponse, 2)
     ((quorum,),) = (one.partitions for one in told.topics)
-    assert (int(shown["LeaderId"]), int(shown["LeaderEpoch"])) == (quorum.leader_id, quorum.leader_epoch)
-    voters = {one["id"]: (one["directoryId"], one["endpoints"]) for one in json.loads(shown["CurrentVoters"])}
-    assert voters == {
+    voters = {
         one.replica_id: (uuid_text(one.replica_directory_id), [nodes.controller(one.replica_id)])
         for one in quorum.current_voters
     }
-    rows = [row.split() for row in done(tools.run(QUORUM, [*by(nodes), "describe", "--replication"]))[1:]]
-    roles = {one: "Leader" if one == quorum.leader_id else "Follower" for one in (1, 2, 3)}
-    assert {int(row[0]): row[-1] for row in rows} == roles
+    return Quorum(quorum.leader_id, quorum.leader_epoch, voters)
+
+
+@pytest.mark.parametrize("by", [server, controllers])
+def test_the_quorum(tools: ToolJvm, nodes: Nodes, by: Callable[[Nodes], list[str]]) -> None:
+    def shown() -> Quorum:
+        rows = status(done(tools.run(QUORUM, [*by(nodes), "describe", "--status"])))
+        voters = {one["id"]: (one["directoryId"], one["endpoints"]) for one in json.loads(rows["CurrentVoters"])}
+        return Quorum(int(rows["LeaderId"]), int(rows["LeaderEpoch"]), voters)
+
+    def roles() -> dict[int, str]:
+        rows = [row.split() for row in done(tools.run(QUORUM, [*by(nodes), "describe", "--replication"]))[1:]]
+        return {int(row[0]): row[-1] for row in rows}
+
+    until(lambda: shown() == told_quorum(nodes))
+    until(lambda: roles() == {id: "Leader" if id == told_quorum(nodes).leader else "Follower" for id in (1, 2, 3)})
 
 
 def test_topics(tools: ToolJvm, nodes: Nodes) -> None:
-    assert described_topics(done(tools.run(TOPICS, [*server(nodes), "--describe"]))) == told_topics(
-        nodes.command_line.bootstrap
-    )
+    def shown() -> Topics:
+        return described_topics(done(tools.run(TOPICS, [*server(nodes), "--describe"])))
+
+    until(lambda: shown() == told_topics(nodes.command_line.bootstrap))
 
 
 def test_log_directories(tools: ToolJvm, nodes: Nodes) -> None:
@@ -206,75 +227,106 @@ SELECTED = {
 }
 
 
-def test_what_suffers_when_a_broker_goes(tools: ToolJvm, nodes: Nodes) -> None:
+@pytest.fixture(scope="module")
+def without_one(nodes: Nodes) -> None:
     nodes.stop(DOWN)
     until(lambda: told_topics(nodes.bootstraps[1])["gone"][0].leader == NO_LEADER)
-    until(lambda: told_topics(nodes.bootstraps[1]) == told_topics(nodes.bootstraps[2]))
-    told = told_topics(nodes.bootstraps[1])
-    for option, is_selected in SELECTIONS.items():
-        expected: Topics = {
+
+
+@pytest.mark.usefixtures("without_one")
+@pytest.mark.parametrize("option", SELECTIONS)
+def test_what_suffers_when_a_broker_goes(tools: ToolJvm, nodes: Nodes, option: str) -> None:
+    def told() -> Topics:
+        return {
             topic: partitions
-            for topic, partitions in told.items()
-            if topic in PLACES and is_selected(partitions[0], PLACES[topic][1])
+            for topic, partitions in told_topics(nodes.bootstraps[1]).items()
+            if SELECTIONS[option](partitions[0], PLACES[topic][1])
         }
-        shown = described_topics(done(tools.run(TOPICS, [*server(nodes), "--describe", option])))
-        assert shown == expected
-        assert set(shown) == SELECTED[option]
+
+    def shown() -> Topics:
+        words = ["--bootstrap-server", nodes.bootstraps[1], "--describe", option]
+        return described_topics(done(tools.run(TOPICS, words)))
+
+    until(lambda: shown() == told() and told().keys() == SELECTED[option])
 
 
+@pytest.mark.usefixtures("without_one")
 def test_a_broker_that_is_away_is_configured_by_the_controllers(tools: ToolJvm, nodes: Nodes) -> None:
     words = ["--entity-type", "brokers", "--entity-name", str(DOWN), "--alter", "--add-config", "background.threads=9"]
     done(tools.run(CONFIGS, [*controllers(nodes), *words]))
     nodes.begin(DOWN)
     assert told_configs(nodes, DOWN, str(DOWN)) == {"background.threads": "9"}
-    until(lambda: told_topics(nodes.bootstraps[1])["at-least"][0].isr[-1] == DOWN)
 
 
 # What lies in the files
 
 
 def copied(nodes: Nodes, id: int, directory: Path) -> Path:
-    """The node's metadata log: Kafka's shell wants to lock the directory that it looks at."""
-    source = nodes.log_dir(id) / metadata_files.PARTITION
-    shutil.copytree(source, directory / metadata_files.PARTITION)
-    return directory
+    """The node's metadata log as it is now: Kafka's shell wants to lock the directory that it looks at."""
+    log_dir = Path(tempfile.mkdtemp(dir=directory))
+    shutil.copytree(nodes.log_dir(id) / metadata_files.PARTITION, log_dir / metadata_files.PARTITION)
+    return log_dir
+
+
+def decoded(tools: ToolJvm, *paths: Path) -> Replayed:
+    replayed = Replayed()
+    words = ["--cluster-metadata-decoder", "--skip-record-metadata", "--files", ",".join(map(str, paths))]
+    replayed.replay(done(tools.run(DUMP, words)))
+    return replayed
 
 
 @pytest.mark.parametrize("id", [1, 2, 3])
 def test_kafkas_decoder_reads_the_log_as_we_do(tools: ToolJvm, nodes: Nodes, id: int, tmp_path: Path) -> None:
-    until(lambda: metadata_files.image(nodes.log_dir(id)).topics.by_name.keys() == PLACES.keys())
-    log_dir = copied(nodes, id, tmp_path)
-    files = [str(path) for path in metadata_files.segments(log_dir)]
-    log = Replayed()
-    log.replay(
-        done(tools.run(DUMP, ["--cluster-metadata-decoder", "--skip-record-metadata", "--files", ",".join(files)]))
-    )
-    check(nodes, log)
-    latest = metadata_files.snapshots(log_dir)[-1]
-    assert latest.end_offset > 0
-    snapshot = Replayed()
-    path = log_dir / metadata_files.PARTITION / latest.file_name
-    snapshot.replay(
-        done(tools.run(DUMP, ["--cluster-metadata-decoder", "--skip-record-metadata", "--files", str(path)]))
-    )
-    assert set(snapshot.topics) <= set(log.topics)
-    assert snapshot.controllers == {1, 2, 3}
+    until(lambda: is_told(nodes, decoded(tools, *metadata_files.segments(copied(nodes, id, tmp_path)))))
 
 
-def check(nodes: Nodes, replayed: Replayed) -> None:
-    """Whether that is what our client is told."""
-    assert replayed.topics == told_topics(nodes.command_line.bootstrap)
-    assert replayed.brokers == {1: False, 2: False, 3: False}
+def is_told(nodes: Nodes, replayed: Replayed) -> bool:
+    """Whether that is what our client is told; brokers may come and go meanwhile."""
     assert replayed.controllers == {1, 2, 3}
     assert replayed.features | {"kraft.version": 1} == told_features(nodes)
-    assert replayed.configs[node_state.BROKER, "2"] == told_configs(nodes, 2, "2")
-    assert replayed.configs[node_state.BROKER, str(DOWN)] == told_configs(nodes, DOWN, str(DOWN))
+    configs = {(kind, name): values for (kind, name), values in replayed.configs.items() if kind == node_state.BROKER}
+    assert configs == {
+        (node_state.BROKER, ""): told_configs(nodes, 2, ""),
+        (node_state.BROKER, "2"): told_configs(nodes, 2, "2"),
+        (node_state.BROKER, str(DOWN)): told_configs(nodes, DOWN, str(DOWN)),
+    }
+    (picture,) = nodes.command_line.ok("cluster", "info", "--json").rows
+    brokers = {one["id"]: one["isFenced"] for one in picture["brokers"]}
+    return replayed.topics == told_topics(nodes.command_line.bootstrap) and replayed.brokers == brokers
+
+
+def test_kafkas_decoder_reads_a_snapshot_as_we_do(tools: ToolJvm, nodes: Nodes, tmp_path: Path) -> None:
+    until(lambda: metadata_files.snapshots(nodes.log_dir(1))[-1].end_offset > 0)
+    log_dir = copied(nodes, 1, tmp_path)
+    latest = metadata_files.snapshots(log_dir)[-1]
+    path = log_dir / metadata_files.PARTITION / latest.file_name
+    image = image_of(latest, read_snapshot(path.read_bytes()))
+    replayed = decoded(tools, path)
+    assert replayed.topics == topics_of(image)
+    assert replayed.brokers == {id: broker.fenced for id, broker in image.brokers.by_id.items()}
+    assert replayed.features == image.feature_levels
+    assert replayed.controllers == image.controllers.keys()
+
+
+def topics_of(image: MetadataImage) -> Topics:
+    return {
+        name: {
+            index: PartitionView(one.leader, list(one.replicas), list(one.isr))
+            for index, one in topic.partitions.items()
+        }
+        for name, topic in image.topics.by_name.items()
+    }
 
 
 def test_the_metadata_shell_shows_what_our_client_is_told(tools: ToolJvm, nodes: Nodes, tmp_path: Path) -> None:
-    log_dir = copied(nodes, 1, tmp_path)
-    (segment,) = metadata_files.segments(log_dir)
-    told = told_topics(nodes.command_line.bootstrap)
+    copies: list[Path] = []
+
+    def is_copied_as_told() -> bool:
+        copies.append(copied(nodes, 1, tmp_path))
+        return topics_of(metadata_files.image(copies[-1])) == told_topics(nodes.command_line.bootstrap)
+
+    until(is_copied_as_told)
+    (segment,) = metadata_files.segments(copies[-1])
 
     def shown(*words: str) -> list[str]:
         return done(tools.run(SHELL, ["--snapshot", str(segment), *words]))
@@ -286,7 +338,7 @@ def test_the_metadata_shell_shows_what_our_client_is_told(tools: ToolJvm, nodes:
         return lambda: sorted(" ".join(shown("ls", path)).split()) == ["1", "2", "3"]
 
     # Each time the shell may look before it has read all.
-    for topic, partitions in told.items():
+    for topic, partitions in topics_of(metadata_files.image(copies[-1])).items():
         until(is_shown(topic, partitions[0]))
     for path in ("/image/cluster/brokers", "/image/cluster/controllers"):
         until(are_nodes(path))

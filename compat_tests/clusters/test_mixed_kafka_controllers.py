@@ -31,6 +31,12 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedCluster]:
         yield mixed
 
 
+def kafka(mixed: MixedCluster) -> KafkaMember:
+    member = mixed.members[KAFKAS]
+    assert isinstance(member, KafkaMember)
+    return member
+
+
 def test_replicas_are_equal_whoever_leads(mixed: MixedCluster, tmp_path: Path) -> None:
     mixed_story.replicas_stay_equal(mixed, tmp_path / "plan.json", "both", (KAFKAS, OTTLAS))
 
@@ -68,7 +74,8 @@ def test_ottlas_broker_leaves_by_a_controlled_shutdown(mixed: MixedCluster) -> N
     producer.give(50)
     producer.flush()
     mixed.members[OTTLAS].stop()
-    assert is_led(mixed.command_line(KAFKAS), "left", KAFKAS, [KAFKAS])()
+    kafka(mixed).wait_for(f"broker {OTTLAS} has requested and been granted a controlled shutdown")
+    until(is_led(mixed.command_line(KAFKAS), "left", KAFKAS, [KAFKAS]))
     producer.give(50)
     producer.flush()
     mixed.members[OTTLAS].start()
@@ -78,9 +85,7 @@ def test_ottlas_broker_leaves_by_a_controlled_shutdown(mixed: MixedCluster) -> N
 
 def test_a_broker_that_comes_late_begins_with_a_snapshot(mixed: MixedCluster) -> None:
     # Kafka looks once a minute whether its metadata log may let go of something.
-    kafka = mixed.members[KAFKAS]
-    assert isinstance(kafka, KafkaMember)
-    kafka.wait_for("Marking snapshot .* for deletion")
+    kafka(mixed).wait_for("Marking snapshot .* for deletion")
     until(lambda: metadata_files.snapshots(mixed.log_dirs[KAFKAS][0])[0].end_offset > 0)
     mixed.begin(LATECOMER, OTTLA, "broker")
     assert metadata_files.begins_at(mixed.log_dirs[LATECOMER][0]) > 0

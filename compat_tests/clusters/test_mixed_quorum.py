@@ -1,7 +1,7 @@
-"""A quorum passes from Ottla to Apache Kafka and back while the cluster serves.
+"""Quorums of other kinds: one that passes from Ottla to Apache Kafka and back, and one as Kafka 3.3 made them.
 
-Node 1 is an Ottla and begins the quorum; node 2, an Apache Kafka, joins it and is left alone in it by Kafka's own tool;
-then the other way round. Both are brokers as well, and hold every partition.
+In the first, node 1 is an Ottla and begins the quorum; node 2, an Apache Kafka, joins it and is left alone in it by
+Kafka's own tool; then the other way round. Both are brokers as well, and hold every partition.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from compat_tests.clusters import mixed_story
 from compat_tests.clusters.mixed_cluster import KAFKA, OTTLA, MixedCluster, a_mixed_cluster
 from compat_tests.clusters.replicas import are_equal, create, values
 from compat_tests.clusters.tool_views import told_topics
@@ -73,3 +74,13 @@ def test_a_quorum_passes_to_kafka_and_back(tmp_path: Path, tools: ToolJvm) -> No
         for producer in producers:
             until(are_equal(mixed, producer.topic, OTTLAS, KAFKAS))
             assert values(mixed.bootstrap, producer.topic) == producer.given
+
+
+def test_ottlas_broker_joins_a_cluster_of_the_oldest_level(tmp_path: Path) -> None:
+    with a_mixed_cluster(tmp_path, controllers=(KAFKAS,), static_release="3.3") as mixed:
+        mixed.begin(KAFKAS, KAFKA, "broker,controller")
+        mixed.begin(OTTLAS, OTTLA, "broker")
+        (picture,) = mixed.command_line(OTTLAS).ok("cluster", "info", "--json").rows
+        levels = {one["name"]: one["level"] for one in picture["features"] if one["level"]}
+        assert levels == {"metadata.version": 7}
+        mixed_story.replicas_stay_equal(mixed, tmp_path / "plan.json", "both", (KAFKAS, OTTLAS))
