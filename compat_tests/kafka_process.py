@@ -204,16 +204,20 @@ class KafkaNode:
         properties = {
             **SINGLE_NODE,
             "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{HOST}:{controller_port}",
-            **(
-                {"controller.quorum.bootstrap.servers": f"{HOST}:{controller_port}"}
-                if self._is_standalone
-                else {"controller.quorum.voters": f"{NODE_ID}@{HOST}:{controller_port}"}
-            ),
+            **self._quorum(f"{HOST}:{controller_port}"),
             "log.dirs": str(self.log_dir),
             **self._properties,
         }
         text = "".join(f"{key}={value}\n" for key, value in properties.items())
         self.config_path.write_text(text, encoding="utf-8")
+
+    def _quorum(self, controller: str) -> dict[str, str]:
+        """Where the controllers are: this node itself, unless it is told of others."""
+        if "controller.quorum.bootstrap.servers" in self._properties:
+            return {}
+        if self._is_standalone:
+            return {"controller.quorum.bootstrap.servers": controller}
+        return {"controller.quorum.voters": f"{NODE_ID}@{controller}"}
 
     def _command(self, main_class: str, *arguments: str) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={self.directory / 'log4j2.xml'}"

@@ -104,6 +104,8 @@ CLIENT_TESTS = (
 )
 GROUP_SCRIPTS = "compat_tests/test_group_scripts.py"
 CONTAINER_TESTS = "compat_tests/containers"
+# Kafka's tools on clusters of Ottla, and clusters of both.
+CLUSTER_TESTS = "compat_tests/clusters"
 # The kafka format on Ottla and on Apache Kafka, and the pipelines; each worker has a Spark and one broker of each kind.
 # Files come in this order: of the pipelines some are one long test, which else would come last, several to one worker.
 SPARK_TESTS = ("compat_tests/pipelines", "compat_tests/spark", "--no-loadscope-reorder")
@@ -115,16 +117,16 @@ SCENARIO_TESTS = (
     "compat_tests/test_scenarios.py",
     "compat_tests/test_broker_mutants.py",
 )
-COMPAT = Part("compat", 4, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM)
+COMPAT = Part("compat", 3, (python("compat_tests"), tests("not soak", *SCENARIO_TESTS, "--target=ottla")), needs=JVM)
 STORAGE_KAFKA = Part(
     "storage-kafka",
-    4,
+    3,
     (
         tests(
             "not soak",
             "compat_tests",
             *(f"--ignore={path}" for path in (*CLIENT_TESTS, *SCENARIO_TESTS, *SPARK_TESTS)),
-            *(f"--ignore={path}" for path in (GROUP_SCRIPTS, CONTAINER_TESTS)),
+            *(f"--ignore={path}" for path in (GROUP_SCRIPTS, CONTAINER_TESTS, CLUSTER_TESTS)),
             "-n2",
             LOADFILE,
         ),
@@ -132,6 +134,7 @@ STORAGE_KAFKA = Part(
     ),
     needs=JVM,
 )
+CLUSTER_KAFKA = Part("cluster-kafka", 2.5, (tests("not soak", CLUSTER_TESTS, "-n2", LOADFILE),), needs=JVM)
 CLIENTS = Part("clients", 10, (tests("not soak", *CLIENT_TESTS, "-n2", LOADFILE),), needs=JVM)
 GROUPS = Part("groups", 2, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
 GROUPS_KAFKA = Part(
@@ -186,6 +189,7 @@ PARTS = {
             FAULTS,
             GROUPS,
             GROUPS_KAFKA,
+            CLUSTER_KAFKA,
         ),
         *(COMPAT, CLIENTS, CONTAINERS, SPARK, PACKAGING),
     ),

@@ -302,6 +302,11 @@ class Broker:
     def kraft_version(self) -> int:
         return self.quorum.raft.kraft_version
 
+    @property
+    def quorum_leader_id(self) -> int | None:
+        """The active controller, as far as this node has heard."""
+        return self.quorum.raft.leader_id
+
     def next_producer_id(self) -> int | Pending:
         return self.producer_ids.next()
 

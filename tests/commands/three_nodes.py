@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ottla.server.random_ids import random_id
@@ -30,16 +30,22 @@ def until(condition: Callable[[], object]) -> None:
 
 
 class Nodes:
-    def __init__(self, directory: Path, stack: contextlib.ExitStack) -> None:
+    def __init__(self, directory: Path, stack: contextlib.ExitStack, properties: Mapping[str, str]) -> None:
         self._directory = directory
         self._stack = stack
+        self._properties = properties
         self._ports = {id: (stack.enter_context(held_port()), stack.enter_context(held_port())) for id in range(1, 6)}
         self.processes: dict[int, NodeProcess] = {}
         self._lives: dict[int, contextlib.ExitStack] = {}
-        self.command_line = CommandLine(",".join(f"{HOST}:{self._ports[id][0]}" for id in (1, 2, 3)))
+        # Where the first three are.
+        self.bootstraps = {id: f"{HOST}:{self._ports[id][0]}" for id in (1, 2, 3)}
+        self.command_line = CommandLine(",".join(self.bootstraps.values()))
 
     def controller(self, id: int) -> str:
         return f"CONTROLLER://{HOST}:{self._ports[id][1]}"
+
+    def log_dir(self, id: int) -> Path:
+        return self._directory / str(id)
 
     def configured(self, id: int) -> str:
         """The path of its server.properties."""
@@ -54,10 +60,11 @@ class Nodes:
             "listeners": f"PLAINTEXT://{HOST}:{self._ports[id][0]},{self.controller(id)}",
             "controller.listener.names": "CONTROLLER",
             "controller.quorum.bootstrap.servers": ",".join(f"{HOST}:{self._ports[one][1]}" for one in (1, 2, 3)),
-            "log.dirs": str(self._directory / str(id)),
+            "log.dirs": str(self.log_dir(id)),
             "auto.leader.rebalance.enable": "false",
             "offsets.topic.replication.factor": "1",
             "offsets.topic.num.partitions": "1",
+            **self._properties,
         }
         path.write_text("".join(f"{key}={value}\n" for key, value in texts.items()))
         return str(path)
@@ -78,9 +85,9 @@ class Nodes:
 
 
 @contextlib.contextmanager
-def three_nodes(directory: Path) -> Iterator[Nodes]:
+def three_nodes(directory: Path, properties: Mapping[str, str] | None = None) -> Iterator[Nodes]:
     with contextlib.ExitStack() as stack:
-        nodes = Nodes(directory, stack)
+        nodes = Nodes(directory, stack, properties or {})
         controllers = ",".join(
             f"{id}@{nodes.controller(id).removeprefix('CONTROLLER://')}:{uuid_text(random_id())}" for id in (1, 2, 3)
         )

@@ -94,6 +94,7 @@ class WorldBroker(Broker):
 
     state: ControllerState
     kraft_version = 1
+    quorum_leader_id: int | None = NODE_ID
     grant: Callable[[], int | Pending]
 
     def ask_controller(

@@ -2,7 +2,8 @@
 
 Each resource stands for itself. What concerns a broker is first checked by that broker, which knows what it can take
 while it runs (KIP-226), and so is what is meant for all brokers; logger levels are set here and go no further. The
-rest is the controller's, and is answered when it is committed. A resource that is named twice is refused.
+rest is the controller's, and is answered when it is committed. On a controllers' listener every broker may be named:
+whoever comes that way wants to reach brokers that are away (KIP-919). A resource that is named twice is refused.
 
 Not done: AlterConfigs for loggers, as in Kafka. Versions: the last of each is flexible.
 """
@@ -133,7 +134,7 @@ def _check_keys(resource: Any) -> None:
 
 
 def _current(context: Context, name: str) -> dict[str, str]:
-    if name:
+    if name and not context.broker.config.is_controllers(context.listener_name):
         check_node(context, name)
     return context.broker.image.config_overrides(ConfigType.BROKER, name)
 

@@ -1,7 +1,8 @@
 """DescribeCluster (KIP-700): the nodes of the cluster, on the listener of the request.
 
 On a broker's listener these are brokers, on a controller's listener controllers, and a client that wants the others is
-told so (KIP-919). The controller's id is that of some live broker, as in Metadata, or of the node itself.
+told so (KIP-919). The controller's id is that of some live broker, as in Metadata; on a controller's listener it is the
+active controller's: a client that came that way sends it all that only the active one can answer.
 
 Versions: 1 names the kind of endpoint, 2 may include fenced brokers (KIP-1073).
 """
@@ -27,7 +28,7 @@ def describe_cluster(context: Context, request: DescribeClusterRequest) -> Descr
     kind = CONTROLLERS if broker.config.is_controllers(context.listener_name) else BROKERS
     _check_endpoint_type(context.version, request.endpoint_type, kind)
     if kind == CONTROLLERS:
-        nodes, controller_id = _controllers(context), broker.config.node_id
+        nodes, controller_id = _controllers(context), broker.quorum_leader_id
     else:
         nodes = _brokers(context, with_fenced=request.include_fenced_brokers)
         controller_id = ListenerView(broker.image, context.listener_name).a_broker(broker.config.node_id)
@@ -35,7 +36,7 @@ def describe_cluster(context: Context, request: DescribeClusterRequest) -> Descr
         error_message=None,
         endpoint_type=kind,
         cluster_id=broker.cluster_id,
-        controller_id=controller_id if any(node.broker_id == controller_id for node in nodes) else NO_CONTROLLER,
+        controller_id=next((node.broker_id for node in nodes if node.broker_id == controller_id), NO_CONTROLLER),
         brokers=nodes,
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED

@@ -7,7 +7,7 @@ import pytest
 from ottla.cluster.image import ConfigType
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
-from tests.server.handler_world import World
+from tests.server.handler_world import CONTROLLER, PLAIN, World
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = (int(kind) for kind in ConfigType)
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -15,7 +15,9 @@ Change = tuple[str, int, str | None]
 Resource = tuple[int, str, list[Change]]
 
 
-def alter(world: World, *resources: Resource, version: int = 1, dry: bool = False) -> list[tuple[str, int]]:
+def alter(
+    world: World, *resources: Resource, version: int = 1, dry: bool = False, listener: str = PLAIN
+) -> list[tuple[str, int]]:
     config = IncrementalAlterConfigsRequest.AlterableConfig
     request = IncrementalAlterConfigsRequest(
         resources=[
@@ -30,7 +32,8 @@ def alter(world: World, *resources: Resource, version: int = 1, dry: bool = Fals
         ],
         validate_only=dry,
     )
-    return [(each.resource_name, each.error_code) for each in world.ask(request, version).responses]
+    response = world.ask(request, version, listener=listener)
+    return [(each.resource_name, each.error_code) for each in response.responses]
 
 
 def put(
@@ -160,3 +163,13 @@ def test_the_old_form_knows_no_loggers_and_no_null(world: World) -> None:
     assert put(world, (LOGGER, "1", {"root": "INFO"})) == [("1", ErrorCode.INVALID_REQUEST)]
     assert put(world, (TOPIC, "a", {"retention.ms": None})) == [("a", ErrorCode.INVALID_REQUEST)]
     assert put(world, (BROKER, "2", {})) == [("2", ErrorCode.INVALID_REQUEST)]
+
+
+def test_controllers_take_what_is_meant_for_any_broker(world: World) -> None:
+    world.register(2)
+    asked = (BROKER, "2", [("background.threads", SET, "12")])
+    assert alter(world, asked) == [("2", ErrorCode.INVALID_REQUEST)]
+    assert alter(world, asked, listener=CONTROLLER) == [("2", ErrorCode.NONE)]
+    assert overrides(world, BROKER, "2") == {"background.threads": "12"}
+    nobody = (BROKER, "7", [("background.threads", SET, "12")])
+    assert alter(world, nobody, listener=CONTROLLER) == [("7", ErrorCode.BROKER_ID_NOT_REGISTERED)]

@@ -89,3 +89,20 @@ def test_version_0_cannot_ask_for_a_kind_and_is_answered_all_the_same(world: Wor
     """It is decoded as the default; a handler that is given another kind says INVALID_REQUEST."""
     response = world.answer(request(9), 0)
     assert response.error_code == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(("leader_id", "told"), [(1, 1), (2, 2), (3, -1), (None, -1)])
+def test_controllers_are_told_who_is_active(world: World, leader_id: int | None, told: int) -> None:
+    endpoint = RegisterControllerRecord.ControllerEndpoint(name=CONTROLLER, host="c", port=9094, security_protocol=0)
+    for controller_id in (1, 2):
+        world.replay(
+            RegisterControllerRecord(
+                controller_id=controller_id,
+                incarnation_id=bytes(16),
+                zk_migration_ready=False,
+                end_points=[endpoint],
+                features=[],
+            )
+        )
+    world.broker.quorum_leader_id = leader_id
+    assert world.ask(request(2), listener=CONTROLLER).controller_id == told

@@ -13,7 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from compat_tests.clusters.replicas import create, is_led, shown, values
 from compat_tests.kafka_tools.tool_jvm import Printed, ToolJvm, a_tool_jvm
+from ottla.client.blocking import Client
+from ottla.client.metadata import TopicPartition
+from ottla.client.partition_admin import Move, moves, reassign
 from tests.commands.three_nodes import Nodes, three_nodes, until
 
 pytestmark = pytest.mark.jvm
@@ -76,12 +80,16 @@ def test_partitions_are_moved_by_the_reassignment_tool_and_by_ours_with_one_file
     plan = tmp_path / "plan.json"
     words = ["cluster", "reassign", "--topics", "moved", "--brokers", "1,2,3", "--replication-factor", "2", "--json"]
     plan.write_text(ottla.ok(*words).out)
-    told = done(tools.run(REASSIGN, [*server, "--reassignment-json-file", str(plan), "--execute"]))
+    throttled = ["--execute", "--throttle", "100000000"]
+    told = done(tools.run(REASSIGN, [*server, "--reassignment-json-file", str(plan), *throttled]))
+    assert "The inter-broker throttle limit was set to 100000000 B/s" in told
     assert "Successfully started partition reassignments for moved-0,moved-1,moved-2" in told
     before = json.loads(next(line for line in told.splitlines() if line.startswith("{")))
     until(lambda: ottla("cluster", "reassign", "--file", str(plan), "--verify").status == 0)
     verified = done(tools.run(REASSIGN, [*server, "--reassignment-json-file", str(plan), "--verify"]))
     assert verified.count("is completed") == 3
+    assert "Clearing broker-level throttles on brokers 1,2,3" in verified
+    assert "Clearing topic-level throttles on topic moved" in verified
     back = tmp_path / "back.json"
     back.write_text(json.dumps(before))
     ottla.ok("cluster", "reassign", "--file", str(back), "--execute")
@@ -115,6 +123,45 @@ def test_the_reassignment_tool_throttles_what_it_moves_and_lifts_that_when_it_is
     until(lambda: not set_for("topic", "throttled"))
 
 
+def test_a_plan_is_made_by_the_reassignment_tool(tools: ToolJvm, nodes: Nodes, tmp_path: Path) -> None:
+    create(nodes.command_line.bootstrap, "planned", [1, 2])
+    asked = tmp_path / "topics.json"
+    asked.write_text(json.dumps({"version": 1, "topics": [{"topic": "planned"}]}))
+    server = ["--bootstrap-server", nodes.command_line.bootstrap]
+    words = ["--topics-to-move-json-file", str(asked), "--broker-list", "2,3", "--generate"]
+    told = done(tools.run(REASSIGN, [*server, *words])).splitlines()
+    current, proposed = (json.loads(line)["partitions"] for line in told if line.startswith("{"))
+    assert [(one["topic"], one["partition"], one["replicas"]) for one in current] == [("planned", 0, [1, 2])]
+    assert [(one["topic"], sorted(one["replicas"])) for one in proposed] == [("planned", [2, 3])]
+
+
+def test_a_move_under_way_is_listed_and_cancelled_by_the_reassignment_tool(
+    tools: ToolJvm, nodes: Nodes, tmp_path: Path
+) -> None:
+    """A replica on a broker that is away does not get there, so the move lasts."""
+    create(nodes.command_line.bootstrap, "lasting", [1, 2])
+    nodes.stop(3)
+    place, asked = TopicPartition("lasting", 0), ["--bootstrap-server", nodes.bootstraps[1]]
+    plan = tmp_path / "plan.json"
+    plan.write_text(
+        json.dumps({"version": 1, "partitions": [{"topic": "lasting", "partition": 0, "replicas": [2, 3]}]})
+    )
+    try:
+        with Client(nodes.bootstraps[1]) as client:
+            client.call(reassign, {place: [2, 3]})
+            assert client.call(moves) == {place: Move((2, 3, 1), (3,), (1,))}
+            listed = done(tools.run(REASSIGN, [*asked, "--list"]))
+            assert "lasting-0: replicas: 2,3,1. adding: 3. removing: 1." in listed
+            # What the tool throttles it asks of every broker itself, and one of them is away.
+            words = [*asked, "--reassignment-json-file", str(plan), "--preserve-throttles"]
+            assert "lasting-0 is still in progress" in done(tools.run(REASSIGN, [*words, "--verify"]))
+            cancelled = done(tools.run(REASSIGN, [*words, "--cancel"]))
+            assert "Successfully cancelled partition reassignment for: lasting-0" in cancelled
+            assert client.call(moves) == {}
+    finally:
+        nodes.begin(3)
+
+
 def test_leaders_are_elected_by_the_election_tool(tools: ToolJvm, nodes: Nodes) -> None:
     ottla, server = nodes.command_line, ["--bootstrap-server", nodes.command_line.bootstrap]
     ottla.ok("topics", "create", "led", "--partitions", "1", "--replication-factor", "3")
@@ -134,3 +181,24 @@ def test_leaders_are_elected_by_the_election_tool(tools: ToolJvm, nodes: Nodes) 
     assert "Successfully completed leader election" in done(tools.run(ELECT, words))
     until(lambda: leader() == preferred)
     assert "Valid replica already elected" in done(tools.run(ELECT, words))
+
+
+def test_an_unclean_leader_is_elected_by_the_election_tool(tools: ToolJvm, nodes: Nodes) -> None:
+    """The last one in sync goes: another leads when it is told to, without what only the other had."""
+    ottla = nodes.command_line
+    create(ottla.bootstrap, "unclean", [1, 2])
+    ottla.ok("produce", "unclean", stdin=b"one\n")
+    nodes.stop(2)
+    until(is_led(ottla, "unclean", 1, [1]))
+    ottla.ok("produce", "unclean", stdin=b"two\n")
+    nodes.stop(1)
+    nodes.begin(2)
+    until(lambda: shown(ottla, "unclean")["leader"] == -1)
+    words = ["--bootstrap-server", ottla.bootstrap, "--topic", "unclean", "--partition", "0"]
+    refused = "\n".join(tools.run(ELECT, [*words, "--election-type", "preferred"]).lines)
+    assert "PreferredLeaderNotAvailableException" in refused
+    done(tools.run(ELECT, [*words, "--election-type", "unclean"]))
+    until(is_led(ottla, "unclean", 2, [2]))
+    nodes.begin(1)
+    until(is_led(ottla, "unclean", 2, [1, 2]))
+    assert values(ottla.bootstrap, "unclean") == [b"one"]
