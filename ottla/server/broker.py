@@ -28,6 +28,7 @@ from ottla.server.parking import Deadlines, Pending
 from ottla.server.partition import Partition
 from ottla.server.producer_ids import ProducerIds
 from ottla.server.quorum import Quorum
+from ottla.server.readiness import Readiness
 from ottla.server.routes import Handler, Route, Serving
 from ottla.server.transport import ReceiveBuffers
 from ottla.storage.log_directories import LogDirectories
@@ -94,6 +95,7 @@ class Broker:
         self.half_received = HalfReceived(half_received_bytes_max(config))
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, FETCH_SESSION_EVICTION_MS)
         self.receive_buffers = ReceiveBuffers()
+        self.readiness = Readiness()
         self.disk_readers = trio.CapacityLimiter(DISK_READERS_MAX)
         self._nursery = nursery
         # The partitions led here, by topic name and by topic id, then by number.
