@@ -136,7 +136,7 @@ STORAGE_KAFKA = Part(
 )
 CLUSTER_KAFKA = Part("cluster-kafka", 2.5, (tests("not soak", CLUSTER_TESTS, "-n2", LOADFILE),), needs=JVM)
 CLIENTS = Part("clients", 10, (tests("not soak", *CLIENT_TESTS, "-n2", LOADFILE),), needs=JVM)
-GROUPS = Part("groups", 2, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
+GROUPS = Part("groups", 1, (tests(UNIT, *GROUP_TESTS, "-n2", "--dist=worksteal"),))
 GROUPS_KAFKA = Part(
     "groups-kafka", 1, (tests(JAVA, *GROUP_TESTS, "-n2", LOADFILE), tests("not soak", GROUP_SCRIPTS)), needs=JVM
 )

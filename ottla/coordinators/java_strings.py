@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import array
 import sys
+from operator import mul
+
+# Every request of a member is sent to its shard by this hash: names are added up in one go.
+NAME_LENGTH_MAX = 256
+_POWERS = tuple(pow(31, exponent, 1 << 32) for exponent in range(NAME_LENGTH_MAX))
 
 
 def java_hash(text: str) -> int:
     """String.hashCode as an unsigned number of 32 bits: over UTF-16 units."""
     units: bytes | array.array[int] = text.encode() if text.isascii() else _utf_16_units(text)
+    if len(units) <= NAME_LENGTH_MAX:
+        total: int = sum(map(mul, reversed(units), _POWERS))
+        return total & 0xFFFFFFFF
     value = 0
     for unit in units:
         value = (31 * value + unit) & 0xFFFFFFFF

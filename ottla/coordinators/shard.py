@@ -43,6 +43,9 @@ from ottla.wire.records import NO_PRODUCER_ID
 from ottla.wire.stored.classic_group_records import GroupMetadataKey, LegacyOffsetCommitKey, OffsetCommitKey
 
 EXPIRY_KEY = "expiry"
+OFFSET_KEYS = (OffsetCommitKey, LegacyOffsetCommitKey)
+# The kind that a group most often is comes first where it is asked for: what it is not takes longer to find out.
+GROUPS_OF_CONSUMERS = (ClassicGroup, ConsumerGroup)
 
 
 class GroupShard:
@@ -68,15 +71,14 @@ class GroupShard:
     def replay(self, record: Record, offset: int, producer_id: int = NO_PRODUCER_ID) -> None:
         """A record that is in the log at this offset."""
         key: Any = record.key
-        if isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey):
+        replayer = self._replayers.get(type(key))
+        if replayer is not None:
+            replayer(key, record.value)
+        elif isinstance(key, OFFSET_KEYS):
             value: Any = record.value
             if value is not None and key.group not in self.state.groups:
                 self.state.groups[key.group] = ClassicGroup(key.group)  # it only keeps offsets
             self.state.offsets.replay(key, value, offset, producer_id)
-            return
-        replayer = self._replayers.get(type(key))
-        if replayer is not None:
-            replayer(key, record.value)
 
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         """A transaction ended here."""
@@ -121,25 +123,27 @@ class GroupShard:
         self, request: JoinGroupRequest, context: RequestContext, token: Any, now_ms: int
     ) -> Outcome[JoinGroupResponse]:
         group = self.state.groups.get(request.group_id)
-        if isinstance(group, ConsumerGroup) and not group.is_empty:
-            return self.consumer.join(group, request, context, token, now_ms)
-        if group is None or isinstance(group, ClassicGroup | ConsumerGroup):
+        if group is None or isinstance(group, ClassicGroup):
             return self.classic.join(request, context, token, now_ms)
+        if isinstance(group, ConsumerGroup):
+            if group.is_empty:
+                return self.classic.join(request, context, token, now_ms)
+            return self.consumer.join(group, request, context, token, now_ms)
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"{group.group_id} is a {group.type} group")
 
     def sync(
         self, request: SyncGroupRequest, context: RequestContext, token: Any, now_ms: int
     ) -> Outcome[SyncGroupResponse]:
         group = self._group_of_member(request.group_id)
-        if isinstance(group, ConsumerGroup):
-            return self.consumer.sync(group, request, token, now_ms)
-        return self.classic.sync(group, request, context, token, now_ms)
+        if isinstance(group, ClassicGroup):
+            return self.classic.sync(group, request, context, token, now_ms)
+        return self.consumer.sync(group, request, token, now_ms)
 
     def heartbeat(self, request: HeartbeatRequest, context: RequestContext, now_ms: int) -> Outcome[HeartbeatResponse]:
         group = self._group_of_member(request.group_id)
-        if isinstance(group, ConsumerGroup):
-            return self.consumer.classic_heartbeat(group, request, now_ms)
-        return self.classic.heartbeat(group, request, now_ms)
+        if isinstance(group, ClassicGroup):
+            return self.classic.heartbeat(group, request, now_ms)
+        return self.consumer.classic_heartbeat(group, request, now_ms)
 
     def leave(self, request: LeaveGroupRequest, context: RequestContext, now_ms: int) -> Outcome[LeaveGroupResponse]:
         """Before version 3 the caller puts the one member into the list."""
@@ -150,7 +154,7 @@ class GroupShard:
 
     def _group_of_member(self, group_id: str) -> ClassicGroup | ConsumerGroup:
         group = self.state.groups.get(group_id)
-        if not isinstance(group, ClassicGroup | ConsumerGroup):
+        if not isinstance(group, GROUPS_OF_CONSUMERS):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"there is no group {group_id} of consumers")
         return group
 

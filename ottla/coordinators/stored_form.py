@@ -22,12 +22,13 @@ class StoredRecordError(Exception):
 
 def encode(record: Record) -> tuple[bytes, bytes | None]:
     """Key and value as the log holds them."""
-    type_id = record.key.type_id
-    assert type_id is not None, f"{type(record.key).__name__} is no key of the offsets topic"
-    key = _NUMBER.pack(type_id) + record.key.encode(0)
-    if record.value is None:
-        return key, None
-    return key, _NUMBER.pack(record.version) + record.value.encode(record.version)
+    key, value, version = record
+    assert key.type_id is not None, f"{type(key).__name__} is no key of the offsets topic"
+    # Without fields of type `records` a message is one piece.
+    stored_key = _NUMBER.pack(key.type_id) + key.encoder(0)(key)[0]
+    if value is None:
+        return stored_key, None
+    return stored_key, _NUMBER.pack(version) + value.encoder(version)(value)[0]
 
 
 def decode(key: bytes | None, value: bytes | None) -> Record | None:

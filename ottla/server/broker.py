@@ -29,6 +29,7 @@ from ottla.server.parking import Deadlines, Pending
 from ottla.server.partition import Partition
 from ottla.server.producer_ids import ProducerIds
 from ottla.server.quorum import Quorum
+from ottla.server.readiness import Readiness
 from ottla.server.replication_throttles import ReplicationThrottles
 from ottla.server.routes import Handler, Route, Serving
 from ottla.server.transport import ReceiveBuffers
@@ -99,6 +100,7 @@ class Broker:
         self.followed = FollowedPartitions(self)
         self.throttles = ReplicationThrottles(lambda: self.config, lambda: time.monotonic_ns() // 1_000_000)
         self.receive_buffers = ReceiveBuffers()
+        self.readiness = Readiness()
         self.disk_readers = trio.CapacityLimiter(DISK_READERS_MAX)
         self._nursery = nursery
         # The partitions led here, by topic name and by topic id, then by number.

@@ -4,8 +4,9 @@ All whole requests that have come are handled in one pass, then everything that 
 waits does not stop those behind it; a Fetch that waits does. While answers cannot be sent nothing more is read, and no
 more is handled than a bounded number of bytes of answers: a client that does not read costs that, or one answer.
 
-The connection belongs to the task that runs `serve`. Others may complete its answers; they send what the socket takes
-at once and leave the rest to `drain`. Anybody may close it, at any time.
+The connection belongs to the task that runs `serve`. While that has only to wait for the client, it sleeps, and `ready`
+serves what comes in its place: see readiness.py. Others may complete its answers; they send what the socket takes at
+once and leave the rest to `drain`. Anybody may close it, at any time.
 """
 
 from __future__ import annotations
@@ -85,16 +86,21 @@ class Connection:
     __slots__ = (
         "_can_go_on",
         "_drained",
+        "_failure",
+        "_has_ended",
+        "_has_passed",
         "_is_behind",
         "_is_closed",
         "_is_finishing",
         "_is_holding",
         "_is_in_pass",
         "_is_stopped",
+        "_is_told",
         "_last_bytes",
         "_line",
         "_may_be_cold",
         "_may_have_more",
+        "_parked",
         "_pass_count",
         "_queue",
         "_reader",
@@ -123,13 +129,21 @@ class Connection:
         self._unsent_bytes = 0
         # Answers of several pieces may hold ranges of files, and these may not be in memory.
         self._may_be_cold = False
-        # Whether to look before waiting: a client that waits for its answer has nothing more to say.
+        # Whether to look before waiting: a client that waits for its answer has nothing more to say. The end of the
+        # stream is told once, and found behind all that came before it.
         self._may_have_more = True
+        self._has_ended = False
         # No request may be handled now. There may be some in the buffer that have not been.
         self._is_stopped = False
         self._is_behind = False
         self._is_in_pass = False
         self._pass_count = 0
+        # Whether `ready` is called; the task that sleeps; whether a pass was made in its place that left it something
+        # to do; and what went wrong in it.
+        self._is_told = False
+        self._parked: trio.lowlevel.Task | None = None
+        self._has_passed = False
+        self._failure: Exception | None = None
         self._is_closed = False
         # Once the broker stops, no more is read than the bytes that have come by then.
         self._is_finishing = False
@@ -153,14 +167,17 @@ class Connection:
             self.close()
 
     async def _serve(self) -> None:
+        self._is_told = self.broker.readiness.add(self._transport.socket.fileno(), self)
         while await self._receive():
-            await self._handle_all()
+            if not self._has_passed:
+                self.handle_pass()
+            self._has_passed = False
+            await self._go_on()
         if self._is_finishing:
             await self._finish()
 
-    async def _handle_all(self) -> None:
-        """Handle what has come, however long answers take that must be waited for."""
-        self.handle_pass()
+    async def _go_on(self) -> None:
+        """Handle what a pass has left, however long answers take that must be waited for."""
         held_bytes = self._reader.held_bytes
         if held_bytes or self._is_holding:
             self._is_holding = held_bytes > 0
@@ -174,7 +191,7 @@ class Connection:
                 self.handle_pass()
 
     async def _receive(self) -> bool:
-        """Take what has come; False at the end."""
+        """Take what has come, or wait for a pass that leaves something to do; False at the end."""
         self._pass_count += 1
         if self._pass_count > PASSES_PER_TURN_MAX:
             self._pass_count = 0
@@ -189,7 +206,9 @@ class Connection:
                     return count > 0
             is_looked_at = True
             self._pass_count = 0
-            await self._wait_readable()
+            await self._wait_for_more()
+            if self._has_passed:
+                return True
         if window is not None:
             self._reader.fill(0)
         return False
@@ -206,8 +225,56 @@ class Connection:
         count = self._transport.receive_into(data)
         if count is not None:
             self._reader.receive_data(data, count)
-            self._may_have_more = count == len(data)
+            self._may_have_more = count == len(data) or self._has_ended
         return count
+
+    async def _wait_for_more(self) -> None:
+        """Sleep until there is something to do that `ready` cannot do."""
+        if not self._is_told:
+            await self._wait_readable()
+            return
+        self._parked = trio.lowlevel.current_task()
+
+        def abort(_: object) -> trio.lowlevel.Abort:
+            self._parked = None
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        await trio.lowlevel.wait_task_rescheduled(abort)
+        if self._failure is not None:
+            raise self._failure
+
+    def _wake(self) -> None:
+        task, self._parked = self._parked, None
+        if task is not None:
+            trio.lowlevel.reschedule(task)
+
+    def ready(self, *, has_ended: bool) -> None:
+        """Serve what has come while the task sleeps; it is woken for all that takes more than one pass."""
+        self._has_ended = self._has_ended or has_ended
+        if self._parked is None or self._reader.pending_bytes or has_ended:
+            self._may_have_more = True
+            self._wake()
+            return
+        try:
+            self._serve_at_once()
+        except Exception as error:
+            self._failure = error
+            self._wake()
+
+    def _serve_at_once(self) -> None:
+        count = self._take(None)
+        if count is None:
+            return
+        if count:
+            self.active_at = trio.current_time()
+            self.handle_pass()
+            is_done = not (self._queue or self._is_behind or self._may_have_more or self._reader.pending_bytes)
+            if is_done or self._is_closed:
+                return
+            self._has_passed = True
+        else:
+            self._may_have_more = True  # the task finds the same, and ends
+        self._wake()
 
     async def _wait_readable(self) -> None:
         with suppress(trio.ClosedResourceError):  # closed, or finishing: the caller looks
@@ -358,6 +425,7 @@ class Connection:
             self._is_finishing = True
             self._last_bytes = self._transport.waiting_bytes()
             trio.lowlevel.notify_closing(self._transport.socket)  # wakes whoever waits for the socket
+            self._wake()
 
     async def _finish(self) -> None:
         is_in_use = self.active_at > trio.current_time() - LINGER_SECONDS_MAX or self._last_bytes > 0
@@ -369,7 +437,8 @@ class Connection:
                 break
             self._last_bytes -= count
             self._reader.receive_data(data, count)
-            await self._handle_all()
+            self.handle_pass()
+            await self._go_on()
         await self._await_answers()
         await self.drain()
         if is_in_use and not self._is_closed:
@@ -415,5 +484,7 @@ class Connection:
         self._queue.clear()
         if self._can_go_on is not None:
             self._can_go_on.set()
+        self._wake()
+        self.broker.readiness.forget(self._transport.socket.fileno())
         trio.lowlevel.notify_closing(self._transport.socket)
         self._transport.close()

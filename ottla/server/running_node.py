@@ -174,7 +174,7 @@ class RunningNode:
             reason = "nobody is named who votes, neither in the metadata log nor in the configuration"
             raise StartError(f"{self.store.directory}: {reason}; set controller.quorum.voters or its bootstrap servers")
         self._open_status()
-        tasks = [self.quorum.run, self.channel.run, self.broker.deadlines.run]
+        tasks = [self.quorum.run, self.channel.run, self.broker.deadlines.run, self.broker.readiness.run]
         if self._config.is_controller:
             duties = ControllerDuties(lambda: self.broker.config, self.channel)
             tasks += [self.broker.lost_brokers.run, duties.run]

@@ -54,6 +54,8 @@ def read_uvarint(data: Sequence[int], position: int) -> tuple[int, int]:
 
 def varint(value: int) -> bytes:
     """Encode a zigzag varint: varint and varlong have the same bytes."""
+    if 0 <= value < 128:
+        return _SMALL_UVARINTS[value << 1]
     return uvarint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 

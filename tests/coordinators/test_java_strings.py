@@ -22,6 +22,15 @@ def test_strings_hash_as_in_java(text: str, hash_code: int) -> None:
     assert java_hash(text) == hash_code % 2**32
 
 
+@pytest.mark.parametrize("length", [255, 256, 257, 1000])
+def test_long_strings_hash_as_in_java(length: int) -> None:
+    text = "".join(chr(33 + number % 90) for number in range(length))
+    value = 0
+    for letter in text:
+        value = (31 * value + ord(letter)) % 2**32
+    assert java_hash(text) == value
+
+
 def test_a_group_lives_in_the_partition_of_its_hash_without_sign() -> None:
     assert group_partition("group", 50) == 98629247 % 50
     assert group_partition("roundrobin", 50) == 128548644 % 50

@@ -24,6 +24,7 @@ from ottla.server.context import Context
 from ottla.server.handlers import fetch, produce
 from ottla.server.listener import Listener, listen
 from ottla.server.partition import Partition
+from ottla.server.readiness import HAS_EPOLL
 from ottla.server.routes import Route
 from ottla.server.transport import SocketTransport
 from ottla.storage.directory_identity import Identity
@@ -284,12 +285,19 @@ async def a_world(
     *,
     routes: Iterable[Route] = ROUTES,
     serves: bool = True,
+    looks_for_all: bool = True,
     disk: Disk | None = None,
 ) -> AsyncIterator[World]:
-    """A broker that serves, until the end of the block; nothing is left of it then."""
+    """A broker that serves, until the end of the block; nothing is left of it then.
+
+    `looks_for_all`: one task looks for what has come, as in a node; without it each connection waits for itself.
+    """
     try:
         async with trio.open_nursery() as nursery:
             world = World(path, nursery, settings or {}, routes, disk or OsDisk())
+            if looks_for_all:
+                nursery.start_soon(world.broker.readiness.run)
+                await until(lambda: world.broker.readiness.is_running or not HAS_EPOLL)
             if serves:
                 nursery.start_soon(world.broker.deadlines.run)
                 nursery.start_soon(world.broker.flusher.run)

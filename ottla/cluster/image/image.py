@@ -92,7 +92,9 @@ class MetadataImage:
 
     def config_overrides(self, type: int, name: str) -> dict[str, str]:
         """What was set for a resource itself, defaults and other levels left out."""
-        records = self.configs.get(ConfigResource(type, name), {})
+        records = self.configs.get(ConfigResource(type, name))
+        if not records:
+            return {}
         return {key: record.value for key, record in records.items() if record.value is not None}
 
     def config_override(self, type: int, name: str, key: str) -> str | None:

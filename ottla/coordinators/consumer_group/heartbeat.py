@@ -20,6 +20,7 @@ from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 TopicPartitions = ConsumerGroupHeartbeatResponse.TopicPartitions
+NOTHING_SAID = (None,) * 5
 
 
 class Heartbeats:
@@ -81,6 +82,12 @@ def _owned(request: ConsumerGroupHeartbeatRequest) -> dict[bytes, list[int]] | N
 def _told(member: Member, request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Member:
     """The member with what this heartbeat says about it; what it leaves out stays as it was."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+    if (
+        (names, regex, request.instance_id, request.rack_id, request.server_assignor) == NOTHING_SAID
+        and request.rebalance_timeout_ms == -1
+        and (member.client_id, member.client_host, member.classic) == (context.client_id, context.client_host, None)
+    ):
+        return member
     subscription = member.subscription
     if names is not None or regex is not None:
         subscription = Subscription(

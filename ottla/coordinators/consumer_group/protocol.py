@@ -7,6 +7,7 @@ classic members only for groups that are consumer groups.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ottla.coordinators.classic.rebalance import Rebalancer
@@ -67,11 +68,7 @@ class ConsumerProtocol:
     @property
     def replayers(self) -> dict[type, Callable[[Any, Any], None]]:
         """What to call with a key of each of these types and its value."""
-
-        def replay_here(key: Any, value: Any) -> None:
-            replay(self._state.groups, key, value)
-
-        return dict.fromkeys(REPLAYS, replay_here)
+        return dict.fromkeys(REPLAYS, partial(replay, self._state.groups))
 
     def loaded(self, group: ConsumerGroup, now_ms: int) -> Outcome[None]:
         """Members have their whole session to find the new coordinator."""
@@ -85,7 +82,7 @@ class ConsumerProtocol:
         groups = [group for group in self._state.groups.values() if isinstance(group, ConsumerGroup)]
         names = frozenset[str]().union(*(group.wanted_names for group in groups))
         changed = frozenset(name for name in names if before.by_name(name) != now.by_name(name))
-        self._around.forget_hashes()
+        self._around.forget_topics()
         if any(group.regexes for group in groups) and any(before.by_name(name) is None for name in now.names()):
             self._around.new_topics_version = now.version
         for group in groups:

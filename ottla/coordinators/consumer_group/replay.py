@@ -48,7 +48,7 @@ def replay(groups: dict[str, Group], key: Any, value: Any) -> None:
             return
         group = groups[key.group_id] = ConsumerGroup(key.group_id)
     REPLAYS[type(key)](group, key, value)
-    if isinstance(key, ConsumerGroupMetadataKey) and value is None:
+    if value is None and isinstance(key, ConsumerGroupMetadataKey):
         del groups[key.group_id]
 
 
@@ -135,12 +135,12 @@ def _current_assignment(
             group.put_member(gone._replace(assigned=NOTHING_HELD, pending_revocation=NOTHING_HELD))
         return
     group.put_member(
-        (member or Member(key.member_id))._replace(
-            epoch=value.member_epoch,
-            previous_epoch=value.previous_member_epoch,
-            state=MemberState.of(value.state),
-            assigned=_with_epochs(value.assigned_partitions, value.member_epoch),
-            pending_revocation=_with_epochs(value.partitions_pending_revocation, value.member_epoch),
+        (member or Member(key.member_id)).standing(
+            value.member_epoch,
+            value.previous_member_epoch,
+            MemberState.of(value.state),
+            _with_epochs(value.assigned_partitions, value.member_epoch),
+            _with_epochs(value.partitions_pending_revocation, value.member_epoch),
         )
     )
 

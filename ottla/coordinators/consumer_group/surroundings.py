@@ -21,6 +21,8 @@ class ConsumerTimes(NamedTuple):
 
 
 TimesOf = Callable[[str], ConsumerTimes]
+# So many sets of names are remembered with the ids of their topics. Most groups want the same few.
+KNOWN_SETS_MAX = 100
 
 
 class Surroundings:
@@ -31,6 +33,7 @@ class Surroundings:
         self.times_of = times_of or (lambda group_id: default_times(state.settings))
         self.new_topics_version = state.topics.version
         self._hashes: dict[str, int] = {}
+        self._ids: dict[frozenset[str], frozenset[bytes]] = {}
 
     def metadata_hash(self, topic_names: Iterable[str]) -> int:
         """The hash of those topics that exist."""
@@ -43,14 +46,20 @@ class Surroundings:
                 hashes[name] = self._hashes[name]
         return group_hash(hashes)
 
-    def topic_ids(self, topic_names: Iterable[str]) -> frozenset[bytes]:
+    def topic_ids(self, topic_names: frozenset[str]) -> frozenset[bytes]:
         """The ids of those topics that exist."""
-        found = (self.state.topics.by_name(name) for name in topic_names)
-        return frozenset(topic.id for topic in found if topic is not None)
+        ids = self._ids.get(topic_names)
+        if ids is None:
+            if len(self._ids) >= KNOWN_SETS_MAX:
+                self._ids.clear()
+            found = (self.state.topics.by_name(name) for name in topic_names)
+            ids = self._ids[topic_names] = frozenset(topic.id for topic in found if topic is not None)
+        return ids
 
-    def forget_hashes(self) -> None:
+    def forget_topics(self) -> None:
         """Topics are others than they were."""
         self._hashes.clear()
+        self._ids.clear()
 
 
 # Kafka takes its own assignors by the names of their classes too.

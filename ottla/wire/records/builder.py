@@ -31,6 +31,7 @@ from ottla.wire.records.record import Header
 
 _NULL = varint(-1)
 _NO_ATTRIBUTES = b"\0"
+_NO_HEADERS = varint(0)
 
 
 class BatchBuilder:
@@ -128,6 +129,20 @@ def encode_record(
     offset_delta: int, timestamp_delta: int, key: bytes | None, value: bytes | None, headers: Sequence[Header] = ()
 ) -> bytes:
     """One record as it stands in a batch, its length in front."""
+    if key is not None and value is not None and not headers:  # nearly all that we write ourselves
+        body = b"".join(
+            (
+                _NO_ATTRIBUTES,
+                varint(timestamp_delta),
+                varint(offset_delta),
+                varint(len(key)),
+                key,
+                varint(len(value)),
+                value,
+                _NO_HEADERS,
+            )
+        )
+        return varint(len(body)) + body
     pieces = [_NO_ATTRIBUTES, varint(timestamp_delta), varint(offset_delta)]
     pieces += (_NULL,) if key is None else (varint(len(key)), key)
     pieces += (_NULL,) if value is None else (varint(len(value)), value)

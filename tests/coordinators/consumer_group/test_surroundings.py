@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from ottla.coordinators.consumer_group.surroundings import ConsumerTimes, Surroundings, offered_assignors
+from ottla.coordinators.consumer_group.surroundings import (
+    KNOWN_SETS_MAX,
+    ConsumerTimes,
+    Surroundings,
+    offered_assignors,
+)
 from ottla.coordinators.settings import GroupSettings
 from ottla.coordinators.state import ShardState
 from ottla.coordinators.topic_hash import group_hash, topic_hash
@@ -19,7 +24,7 @@ def test_topics_that_do_not_exist_do_not_count() -> None:
     expected = group_hash({"a": topic_hash(A.id, "a", [[], []]), "b": topic_hash(B.id, "b", [["rack"]])})
     assert around(A, B).metadata_hash(["b", "missing", "a"]) == expected
     assert around().metadata_hash(["a"]) == 0
-    assert around(A, B).topic_ids(["a", "missing"]) == {A.id}
+    assert around(A, B).topic_ids(frozenset(["a", "missing"])) == {A.id}
 
 
 def test_hashes_are_kept_until_topics_change() -> None:
@@ -27,8 +32,21 @@ def test_hashes_are_kept_until_topics_change() -> None:
     before = surroundings.metadata_hash(["a"])
     surroundings.state.topics = FixedTopics([A._replace(partition_count=3)])
     assert surroundings.metadata_hash(["a"]) == before
-    surroundings.forget_hashes()
+    surroundings.forget_topics()
     assert surroundings.metadata_hash(["a"]) != before
+
+
+def test_ids_are_kept_until_topics_change_and_not_too_many() -> None:
+    surroundings = around(A)
+    assert surroundings.topic_ids(frozenset("ab")) == {A.id}
+    surroundings.state.topics = FixedTopics([A, B])
+    assert surroundings.topic_ids(frozenset("ab")) == {A.id}
+    surroundings.forget_topics()
+    assert surroundings.topic_ids(frozenset("ab")) == {A.id, B.id}
+    surroundings.state.topics = FixedTopics([])
+    for number in range(KNOWN_SETS_MAX):
+        assert not surroundings.topic_ids(frozenset([f"topic-{number}"]))
+    assert not surroundings.topic_ids(frozenset("ab"))
 
 
 def test_times_are_those_of_the_broker_unless_a_group_has_its_own() -> None:

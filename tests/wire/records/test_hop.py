@@ -11,7 +11,7 @@ from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.primitives import read_varint, varint
 from ottla.wire.records.hop import BLOCK, BODY_BYTES_MIN, hop
 
-# On both sides of where a length takes another byte, and of where the pattern for short records ends.
+# On both sides of where a length takes another byte, and of where the pattern for those that are alike ends.
 LENGTHS = (6, 7, 63, 64, 65, 100, 127, 128, 300, 575, 576, 8191, 8192)
 
 
@@ -41,7 +41,7 @@ def hopped(data: bytes, position: int, count: int) -> tuple[int, int] | ErrorCod
         return error.code
 
 
-@pytest.mark.parametrize("length", range(BODY_BYTES_MIN, 700))
+@pytest.mark.parametrize("length", [*range(BODY_BYTES_MIN, 700), *range(8150, 8200)])
 def test_a_block_of_any_length_is_hopped_over(length: int) -> None:
     data = records([length] * (BLOCK + 1))
     assert hop(data, 0, BLOCK + 1) == (len(data), 0)
@@ -73,6 +73,13 @@ def test_blocks_are_hopped_over_as_if_record_by_record(seed: int) -> None:
         begin = rng.choice([0, rng.choice(starts)])
         count = len(lengths) + rng.randint(-BLOCK, BLOCK)
         assert hopped(cut, begin, count) == one_by_one(cut, begin, count)
+
+
+@pytest.mark.parametrize("first", range(0x100))
+def test_the_first_two_bytes_say_the_same_with_and_without_the_table(first: int) -> None:
+    for second in range(0x100):
+        data = bytes([first, second]) + bytes(8200)
+        assert hopped(data, 0, 1) == one_by_one(data, 0, 1)
 
 
 def test_a_block_that_fails_at_its_last_record_costs_no_backtracking() -> None:

@@ -1,0 +1,64 @@
+"""Which connections have something to read: one look for all of them.
+
+A task that waits for its own socket costs a registration with the system, a place among trio's tasks and a way through
+its calls for each request, which is more than a heartbeat costs otherwise. Here one task waits for all sockets, and has
+each connection serve what came, on the spot. The tasks of the connections sleep until there is something to wait for.
+
+The system tells of a socket once for all that has come (edge-triggered): whoever has been told reads until he has seen
+the end, or remembers that he was told. Where there is no epoll each connection waits for itself.
+"""
+
+from __future__ import annotations
+
+import select
+from typing import Protocol
+
+import trio
+
+HAS_EPOLL = hasattr(select, "epoll")
+# So many are served before others have their turn.
+EVENTS_MAX = 128
+
+
+class Reader(Protocol):
+    """Somebody who is told when something can be read."""
+
+    def ready(self, *, has_ended: bool) -> None:
+        """Something has come, or also the end of the stream, or an error. Raises nothing."""
+
+
+class Readiness:
+    def __init__(self) -> None:
+        self._readers: dict[int, Reader] = {}
+        self._epoll: select.epoll | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._epoll is not None
+
+    def add(self, fileno: int, reader: Reader) -> bool:
+        """Tell this one from now on, of what has come before as well; False if nobody is told."""
+        if self._epoll is None:
+            return False
+        self._readers[fileno] = reader
+        self._epoll.register(fileno, select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
+        return True
+
+    def forget(self, fileno: int) -> None:
+        """The socket is about to be closed."""
+        self._readers.pop(fileno, None)
+
+    async def run(self) -> None:
+        if not HAS_EPOLL:
+            return
+        with select.epoll() as epoll:
+            self._epoll = epoll
+            try:
+                while True:
+                    await trio.lowlevel.wait_readable(epoll.fileno())
+                    for fileno, events in epoll.poll(0, EVENTS_MAX):
+                        reader = self._readers.get(fileno)  # one before it may have closed it
+                        if reader is not None:
+                            reader.ready(has_ended=events != select.EPOLLIN)
+            finally:
+                self._epoll = None

@@ -1,0 +1,212 @@
+"""One look tells of every socket, once for all that has come; connections that are told serve as those that wait."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from ottla.server.connection import Connection
+from ottla.server.parking import Pending
+from ottla.server.readiness import EVENTS_MAX, Readiness
+from ottla.server.transport import RECEIVE_BYTES
+from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from ottla.wire.messages.produce import ProduceRequest
+from tests.server.test_connection import asking
+from tests.server.world import PRODUCE, World, a_world, batch, in_trio, producing, until
+
+both_ways = pytest.mark.parametrize("looks_for_all", [True, False])
+
+
+class Told:
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.ends: list[bool] = []
+
+    def ready(self, *, has_ended: bool) -> None:
+        self.ends.append(has_ended)
+
+
+@in_trio
+async def test_a_socket_is_told_of_once_until_more_comes_and_of_its_end() -> None:
+    ours, theirs = socket.socketpair()
+    told, readiness = Told(), Readiness()
+    async with trio.open_nursery() as nursery:
+        assert not readiness.add(ours.fileno(), told)  # nobody looks yet
+        nursery.start_soon(readiness.run)
+        await until(lambda: readiness.is_running)
+        theirs.send(b"before")
+        assert readiness.add(ours.fileno(), told)
+        await trio.testing.wait_all_tasks_blocked()
+        assert told.ends == [False]
+        theirs.send(b"more")
+        await trio.testing.wait_all_tasks_blocked()
+        assert told.ends == [False, False]
+        theirs.shutdown(socket.SHUT_WR)
+        await trio.testing.wait_all_tasks_blocked()
+        assert told.ends == [False, False, True]
+        readiness.forget(ours.fileno())
+        theirs.close()
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(told.ends) == 3
+        nursery.cancel_scope.cancel()
+    assert not readiness.is_running
+    ours.close()
+
+
+@in_trio
+async def test_more_than_one_look_takes_are_all_told() -> None:
+    pairs = [socket.socketpair() for _ in range(EVENTS_MAX + 10)]
+    tolds = [Told() for _ in pairs]
+    readiness = Readiness()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(readiness.run)
+        await until(lambda: readiness.is_running)
+        for (ours, theirs), told in zip(pairs, tolds, strict=True):
+            readiness.add(ours.fileno(), told)
+            theirs.send(b"x")
+        await trio.testing.wait_all_tasks_blocked()
+        assert all(told.ends == [False] for told in tolds)
+        nursery.cancel_scope.cancel()
+    for pair in pairs:
+        for one in pair:
+            one.close()
+
+
+async def sleeping(world: World) -> Connection:
+    """The only connection, when its task has nothing to do."""
+    await trio.testing.wait_all_tasks_blocked()
+    return world.connection
+
+
+@both_ways
+@in_trio
+async def test_requests_one_by_one_and_in_pieces(tmp_path: Path, looks_for_all: bool) -> None:
+    async with a_world(tmp_path, looks_for_all=looks_for_all) as world:
+        world.partition()
+        client = await world.connect()
+        for number in range(5):
+            assert (await client.produce(b"%d" % number)).base_offset == number
+        data = client.encode(producing(batch(b"in pieces")), PRODUCE)
+        for place in range(0, len(data), 10):
+            await client.stream.send_all(data[place : place + 10])
+            await trio.testing.wait_all_tasks_blocked()
+        assert (await client.receive(ProduceRequest, PRODUCE))[1].responses[0].partition_responses[0].base_offset == 5
+        assert (await client.produce(b"whole")).base_offset == 6
+
+
+@both_ways
+@in_trio
+async def test_what_came_with_the_end_of_the_stream_is_answered_and_the_end_is_found(
+    tmp_path: Path, looks_for_all: bool
+) -> None:
+    async with a_world(tmp_path, looks_for_all=looks_for_all) as world:
+        world.partition()
+        client = await world.connect()
+        await client.produce(b"a")
+        await sleeping(world)
+        await client.send((producing(batch(b"b")), PRODUCE))
+        await client.stream.send_eof()
+        assert (await client.receive(ProduceRequest, PRODUCE))[0] == 2
+        assert await client.is_cut_off()
+        await until(lambda: not world.listener.connections)
+
+
+@both_ways
+@in_trio
+async def test_the_end_is_found_that_was_told_while_the_task_was_busy(tmp_path: Path, looks_for_all: bool) -> None:
+    """It is told once, and what came before it is received in several goes."""
+    async with a_world(tmp_path, looks_for_all=looks_for_all) as world:
+        world.partition()
+        client = await world.connect()
+        await sleeping(world)
+        large = client.encode(producing(batch(bytes(900_000))), PRODUCE)
+        await client.stream.send_all(large[:100])
+        await sleeping(world)  # half of a request: the task waits for the rest
+        await client.stream.send_all(large[100:] + client.encode(producing(batch(b"last")), PRODUCE))
+        await client.stream.send_eof()
+        assert [(await client.receive(ProduceRequest, PRODUCE))[0] for _ in range(2)] == [1, 2]
+        assert await client.is_cut_off()
+        await until(lambda: not world.listener.connections)
+
+
+@both_ways
+@in_trio
+async def test_more_than_is_received_at_once_is_all_handled(tmp_path: Path, looks_for_all: bool) -> None:
+    async with a_world(tmp_path, looks_for_all=looks_for_all) as world:
+        world.partition()
+        client = await world.connect()
+        await sleeping(world)
+        one = client.encode(producing(batch(bytes(100_000))), PRODUCE)
+        count = RECEIVE_BYTES // len(one) * 3
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client.stream.send_all, one * count)
+            for _ in range(count):
+                await client.receive(ProduceRequest, PRODUCE)
+
+
+@both_ways
+@in_trio
+async def test_a_request_that_no_answer_fits_ends_its_connection_and_no_other(
+    tmp_path: Path, looks_for_all: bool
+) -> None:
+    async with a_world(tmp_path, looks_for_all=looks_for_all) as world:
+        world.partition()
+        good, bad = await world.connect(), await world.connect()
+        await trio.testing.wait_all_tasks_blocked()
+        await bad.stream.send_all(b"\0\0\0\4none")
+        assert await bad.is_cut_off()
+        assert (await good.produce(b"a")).base_offset == 0
+        await until(lambda: len(world.listener.connections) == 1)
+
+
+@both_ways
+@in_trio
+async def test_a_connection_whose_task_sleeps_is_closed_by_others(tmp_path: Path, looks_for_all: bool) -> None:
+    async with a_world(tmp_path, looks_for_all=looks_for_all) as world:
+        client = await world.connect()
+        connection = await sleeping(world)
+        connection.close()
+        assert await client.is_cut_off()
+        await until(lambda: not world.listener.connections)
+
+
+@both_ways
+@in_trio
+async def test_a_broker_that_stops_wakes_those_who_sleep(tmp_path: Path, looks_for_all: bool) -> None:
+    async with a_world(tmp_path, looks_for_all=looks_for_all) as world:
+        world.partition()
+        client = await world.connect()
+        await client.produce(b"a")
+        await sleeping(world)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(world.listener.finish)
+            assert await client.is_cut_off()
+            await client.stream.aclose()
+
+
+@in_trio
+async def test_a_request_behind_one_that_waits_is_handled_when_that_is_answered(tmp_path: Path) -> None:
+    pendings: list[Pending] = []
+
+    def wait(context: object, request: ApiVersionsRequest) -> Pending:
+        pendings.append(Pending(stops_line=True))
+        return pendings[-1]
+
+    async with a_world(tmp_path, routes=asking(wait)) as world:
+        world.partition()
+        client = await world.connect()
+        await sleeping(world)
+        await client.send((ApiVersionsRequest(), 0))
+        await sleeping(world)
+        await client.send((producing(batch(b"behind")), PRODUCE))
+        await sleeping(world)
+        assert world.connection.parked_count == 1
+        pendings[0].complete(ApiVersionsResponse(api_keys=[]))
+        world.broker.end_pass()
+        assert (await client.receive(ApiVersionsRequest, 0))[0] == 1
+        assert (await client.receive(ProduceRequest, PRODUCE))[0] == 2
