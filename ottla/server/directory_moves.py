@@ -3,7 +3,7 @@
 One task copies, a piece of each replica in turn, no faster than `replica.alter.log.dirs.io.max.bytes.per.second`. Reads
 and syncs run in worker threads; what was read is appended to the copy on the loop, in small pieces. When a copy has
 everything, the controller is told of the new directory, the rest is copied, and the copy takes over between two awaits.
-A restart finds the copies on the disk and goes on with them.
+A restart finds the copies on the disk and goes on with them. What a follower cuts from its log goes from the copy too.
 
 A directory may also be chosen for a replica that is not there yet; it is remembered until the replica comes.
 """
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from ottla.server.partition import Partition
+from ottla.server.replica_fetching import FollowingReplica, ReplicaFetching
 from ottla.storage import future_logs
 from ottla.storage.directory_names import future_name
 from ottla.storage.log import Log
@@ -38,16 +39,20 @@ PACE_SECONDS_MIN, PACE_SECONDS_MAX = 1e-6, 1.0
 CHOICES_MAX = 1000
 
 
-class Move:
-    __slots__ = ("partition", "target")
+# One that is led here, or follows.
+Replica = Partition | FollowingReplica
 
-    def __init__(self, partition: Partition, target: LogDirectory) -> None:
-        self.partition = partition
+
+class Move:
+    __slots__ = ("replica", "target")
+
+    def __init__(self, replica: Replica, target: LogDirectory) -> None:
+        self.replica = replica
         self.target = target
 
     @property
     def key(self) -> TopicPartition:
-        return self.partition.topic, self.partition.index
+        return self.replica.topic, self.replica.index
 
     @property
     def copy(self) -> Log:
@@ -61,20 +66,22 @@ class DirectoryMoves:
         self._moves: dict[TopicPartition, Move] = {}
         self._chosen: dict[TopicPartition, LogDirectory] = {}
         self._is_wanted = trio.Event()
+        # Set by the node, which makes both.
+        self.fetching: ReplicaFetching | None = None
         self._last_piece_at = 0.0
         self._last_piece_bytes = 0
 
     # What is asked for
 
     def move(self, key: TopicPartition, target: LogDirectory) -> None:
-        """Begin to move a replica that is led here; KafkaError if it cannot be. To where it is means: stay."""
+        """Begin to move a replica that is here; KafkaError if it cannot be. To where it is means: stay."""
         future_name(*key, secrets.token_hex(16))
         target.check_online()
         going = self._moves.get(key)
         if going is not None and going.target is not target:
             self._stay(going)
         try:
-            partition = self._broker.partition(*key)
+            replica = self._replica(key)
         except KafkaError:
             self._choose(key, target)
             raise
@@ -84,9 +91,13 @@ class DirectoryMoves:
         if source is target or key in self._moves:
             return
         if self._broker.directories.offline:
-            reason = f"{partition} cannot be moved while a log directory is offline"
+            reason = f"{replica} cannot be moved while a log directory is offline"
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
-        self._begin(partition, target)
+        self._begin(replica, target)
+
+    def _replica(self, key: TopicPartition) -> Replica:
+        following = None if self.fetching is None else self.fetching.replica_of(key)
+        return following or self._broker.partition(*key)
 
     def _choose(self, key: TopicPartition, target: LogDirectory) -> None:
         self._chosen.pop(key, None)
@@ -99,32 +110,42 @@ class DirectoryMoves:
         target = self._chosen.pop(key, None)
         return None if target is None or target.offline is not None else target.meta.directory_id
 
-    def _begin(self, partition: Partition, target: LogDirectory) -> None:
-        key = (partition.topic, partition.index)
+    def _begin(self, replica: Replica, target: LogDirectory) -> None:
+        key = (replica.topic, replica.index)
         now_ms, unique_id = self._broker.now_ms(), secrets.token_hex(16)
-        future_logs.begin(target, key, partition.topic_id, partition.log.config, unique_id, now_ms)
-        self._add(Move(partition, target))
-        log.info("%s moves from %s to %s", partition, os.path.dirname(partition.log.directory), target.path)
+        future_logs.begin(target, key, replica.topic_id, replica.log.config, unique_id, now_ms)
+        self._add(Move(replica, target))
+        log.info("%s moves from %s to %s", replica, os.path.dirname(replica.log.directory), target.path)
 
     def _add(self, move: Move) -> None:
         self._moves[move.key] = move
         self._is_wanted.set()
 
-    def resume(self, partition: Partition) -> None:
-        """A replica has come to be led here: if there is a copy of it, that is to go on."""
-        key = (partition.topic, partition.index)
+    def resume(self, replica: Replica) -> None:
+        """A replica has come to lead, or to follow: if there is a copy of it, that is to go on."""
+        key = (replica.topic, replica.index)
+        going = self._moves.get(key)
         for directory in self._broker.directories.online:
             found = directory.future.get(key)
             if found is None:
                 continue
-            if found.topic_id == partition.topic_id and key not in self._moves:
-                self._add(Move(partition, directory))
-            elif found.topic_id != partition.topic_id:
+            if found.topic_id != replica.topic_id:
                 self._drop(directory, key)
+            elif going is None or going.replica is not replica:
+                self._add(Move(replica, directory))
 
     def pause(self, key: TopicPartition) -> None:
-        """The replica is not led here for now: its copy waits for it."""
+        """The replica neither leads nor follows for now: its copy waits for it."""
         self._moves.pop(key, None)
+
+    def cut(self, key: TopicPartition, offset: int) -> None:
+        """The end of a replica's log was cut here: its copy must not keep what may be written otherwise next."""
+        for directory in self._broker.directories.online:
+            if key in directory.future:
+                future_logs.cut(directory, key, offset, self._broker.now_ms())
+        move = self._moves.get(key)
+        if move is not None:
+            self._moves[key] = Move(move.replica, move.target)  # what is being read now is of no use
 
     def forget(self, key: TopicPartition) -> None:
         """The replica is gone, or stays where it is: no copy of it is wanted."""
@@ -137,7 +158,7 @@ class DirectoryMoves:
         self.forget(move.key)
         directory = self._broker.directories.directory_of(move.key)
         if directory is not None and directory.meta.directory_id is not None:
-            self._assignments.soon(move.partition.topic_id, move.partition.index, directory.meta.directory_id)
+            self._assignments.soon(move.replica.topic_id, move.replica.index, directory.meta.directory_id)
 
     def _drop(self, directory: LogDirectory, key: TopicPartition) -> None:
         try:
@@ -159,11 +180,11 @@ class DirectoryMoves:
         try:
             await self._step(move)
         except KafkaError as error:
-            log.error("%s cannot be moved to %s: %s", move.partition, move.target.path, error.message)
+            log.error("%s cannot be moved to %s: %s", move.replica, move.target.path, error.message)
             self._end(move)
         except Exception:
             # Our own mistake, but the replica serves where it is.
-            log.exception("%s cannot be moved to %s", move.partition, move.target.path)
+            log.exception("%s cannot be moved to %s", move.replica, move.target.path)
             self._end(move)
 
     def _end(self, move: Move) -> None:
@@ -178,10 +199,10 @@ class DirectoryMoves:
 
     async def _step(self, move: Move) -> None:
         """One piece, or the end."""
-        if not future_logs.can_follow(move.copy, move.partition.log):
+        if not future_logs.can_follow(move.copy, move.replica.log):
             self.forget(move.key)
-            self._begin(move.partition, move.target)
-        elif future_logs.is_behind(move.copy, move.partition.log):
+            self._begin(move.replica, move.target)
+        elif future_logs.is_behind(move.copy, move.replica.log):
             await self._copy_piece(move)
         else:
             await self._finish(move)
@@ -197,9 +218,9 @@ class DirectoryMoves:
             try:
                 data = await trio.to_thread.run_sync(piece.file.read_at, piece.position, piece.size_bytes)
             except OSError as error:
-                move.partition.log.read_failed(error)
-        if self._is_on(move) and future_logs.can_follow(move.copy, move.partition.log):
-            future_logs.extend(move.copy, move.partition.log, data, self._broker.now_ms())
+                move.replica.log.read_failed(error)
+        if self._is_on(move) and future_logs.can_follow(move.copy, move.replica.log):
+            future_logs.extend(move.copy, move.replica.log, data, self._broker.now_ms())
 
     async def _keep_pace(self) -> None:
         """Wait until the last piece has taken its time; the rate may change meanwhile."""
@@ -223,13 +244,13 @@ class DirectoryMoves:
         if self._is_on(move):
             move.copy.flushed(flush)
             if directory_id is not None:
-                await self._assignments.assign(move.partition.topic_id, move.partition.index, directory_id)
+                await self._assignments.assign(move.replica.topic_id, move.replica.index, directory_id)
         if self._is_on(move) and self._copy_rest(move):
             self._swap(move)
 
     def _copy_rest(self, move: Move) -> bool:
         """Copy what has come meanwhile, if it is little; whether the copy has everything now."""
-        copy, original = move.copy, move.partition.log
+        copy, original = move.copy, move.replica.log
         if not future_logs.can_follow(copy, original):
             return False
         copied_bytes = 0
@@ -246,19 +267,25 @@ class DirectoryMoves:
         return True
 
     def _swap(self, move: Move) -> None:
-        partition, broker = move.partition, self._broker
+        replica, broker = move.replica, self._broker
         del self._moves[move.key]
-        assert not partition.staged_bytes, "no pass is under way"
         taken = future_logs.replace_original(
             broker.directories, move.target, move.key, secrets.token_hex(16), broker.now_ms()
         )
-        partition.take_log(taken)
-        if partition.must_flush_first or partition.awaits_flush:
-            broker.flush_soon(partition)
-        log.info("%s lives in %s now", partition, move.target.path)
+        if isinstance(replica, Partition):
+            assert not replica.staged_bytes, "no pass is under way"
+            replica.take_log(taken)
+            if replica.must_flush_first or replica.awaits_flush:
+                broker.flush_soon(replica)
+        else:
+            if taken.wants_flush:
+                taken.flush()  # the next Fetch says that it is on the disk
+            replica.log = taken
+            broker.followed.forget(move.key)
+        log.info("%s lives in %s now", replica, move.target.path)
 
 
 def _next_piece(move: Move) -> Slice:
-    original = move.partition.log
+    original = move.replica.log
     start_offset = max(move.copy.end_offset, original.start_offset)
     return read(original, start_offset, bytes_max=PIECE_BYTES, end_offset=original.end_offset)

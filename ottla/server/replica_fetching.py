@@ -96,6 +96,9 @@ class ReplicaFetching:
             self._to_start.send_nowait(fetcher)
         fetcher.add(replica)
 
+    def replica_of(self, key: TopicPartition) -> FollowingReplica | None:
+        return self._replicas.get(key)
+
     def stop(self, key: TopicPartition) -> None:
         """The replica is gone, is led here, or has nobody to follow."""
         replica = self._replicas.pop(key, None)
@@ -265,7 +268,7 @@ class _Fetcher:
             log.info(
                 "%s is cut from %d to %d: its leader has epoch %d to %d", replica, stored.end_offset, offset, *ends
             )
-            self._directory_of(replica).truncate_to(replica.key, offset, now_ms)
+            self._cut(replica, offset)
             return
         if answer.records:
             stored.append_replicated(_acceptable(answer.records, replica.leader_epoch), now_ms=now_ms)
@@ -287,11 +290,15 @@ class _Fetcher:
         if latest < stored.end_offset:
             log.warning("%s ends at %d, and its leader's log at %d: it is cut", replica, stored.end_offset, latest)
             if replica in self._replicas:
-                self._directory_of(replica).truncate_to(replica.key, latest, self._broker.now_ms())
+                self._cut(replica, latest)
             return
         earliest = await self._offset(connections, replica, EARLIEST)
         if earliest > stored.end_offset and replica in self._replicas:
             self._directory_of(replica).restart_at(replica.key, earliest, self._broker.now_ms())
+
+    def _cut(self, replica: FollowingReplica, offset: int) -> None:
+        self._directory_of(replica).truncate_to(replica.key, offset, self._broker.now_ms())
+        self._broker.moves.cut(replica.key, offset)
 
     def _directory_of(self, replica: FollowingReplica) -> LogDirectory:
         """What is appended after a cut is not flushed: the directory's checkpoints go back before the log does."""

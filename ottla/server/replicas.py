@@ -139,8 +139,8 @@ class Replicas:
         if is_led:
             self._fetching.stop(key)
         else:
-            self._moves.pause(key)
-            self._broker.resign(topic.name, topic.id, index)
+            if self._broker.resign(topic.name, topic.id, index) is not None:
+                self._moves.pause(key)
             self._broker.followed.follow(key, wanted.leader_epoch)
         try:
             self._finish_interrupted_move(key, topic, wanted)
@@ -162,9 +162,11 @@ class Replicas:
             self._broker.followed.forget(key)
         elif wanted.leader == NO_LEADER:
             self._fetching.stop(key)
+            self._moves.pause(key)
         else:
             replica = FollowingReplica(topic.name, topic.id, index, found, wanted.leader, wanted.leader_epoch)
             self._fetching.follow(replica)
+            self._moves.resume(self._fetching.replica_of(key) or replica)
         if image.metadata_version >= DIRECTORY_ASSIGNMENT_SINCE:
             self._tell_directory(key, topic, wanted)
 

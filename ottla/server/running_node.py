@@ -117,7 +117,7 @@ class RunningNode:
         self.quorum.settled = self.broker.end_pass
         self._assignments = DirectoryAssignments(self.channel, config.node_id, lambda: self.registration.broker_epoch)
         moves = self.broker.moves = DirectoryMoves(self.broker, self._assignments)
-        self.fetching = ReplicaFetching(self.broker, lambda: self.registration.broker_epoch)
+        self.fetching = moves.fetching = ReplicaFetching(self.broker, lambda: self.registration.broker_epoch)
         self.broker.in_sync = InSyncKeeping(
             self.broker, self.channel, lambda: self.registration.broker_epoch, steady_now_ms
         )

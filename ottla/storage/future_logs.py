@@ -15,7 +15,7 @@ from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directories import LogDirectories
 from ottla.storage.log_directory import HostedLog, LogDirectory, leave_line
 from ottla.storage.log_loading import open_log
-from ottla.storage.log_trimming import advance_start, restart_at
+from ottla.storage.log_trimming import advance_start, restart_at, truncate_to
 from ottla.storage.offset_checkpoint import TopicPartition
 from ottla.storage.partition_metadata import write_topic_id
 from ottla.storage.segment import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
@@ -69,6 +69,22 @@ def extend(copy: Log, original: Log, batches: bytes, now_ms: int) -> None:
     seen = min(original.high_watermark, copy.end_offset)
     if seen > copy.high_watermark:
         copy.advance_high_watermark(seen)
+
+
+def cut(directory: LogDirectory, key: TopicPartition, offset: int, now_ms: int) -> None:
+    """The original was cut here, and may go on otherwise: so much of the copy goes as well."""
+    directory.check_online()
+    copy = directory.future[key].log
+    if copy.end_offset <= offset:
+        return
+    try:
+        directory.checkpoints.lower(key, offset)
+    except OSError as error:
+        directory.failed(error)
+    if offset < copy.start_offset:
+        restart_at(copy, offset, now_ms)
+    else:
+        truncate_to(copy, offset, now_ms)
 
 
 def _is_empty(log: Log) -> bool:

@@ -17,6 +17,7 @@ from ottla.server.broker import Broker
 from ottla.server.directory_assignments import DirectoryAssignments
 from ottla.server.directory_moves import CHOICES_MAX, PIECE_BYTES, DirectoryMoves
 from ottla.server.partition import Partition
+from ottla.server.replica_fetching import FollowingReplica, ReplicaFetching
 from ottla.storage.directory_identity import Identity
 from ottla.storage.files import OsDisk
 from ottla.storage.log_config import LogConfig
@@ -332,3 +333,81 @@ async def test_a_directory_is_chosen_for_a_replica_that_comes_later(tmp_path: Pa
         first.offline = OSError(errno.EIO, "gone")
         assert world.moves.chosen(("later", 1)) is None
         first.offline = None
+
+
+# Followers
+
+
+def following(world: World, count: int = 0) -> FollowingReplica:
+    """A replica here that another broker leads, with so many records."""
+    log = world.directories.create(KEY, TOPIC_ID, LogConfig(), NOW_MS, is_new=True)
+    replica = FollowingReplica(TOPIC, TOPIC_ID, 0, log, 2, 5)
+    fetched(replica, count)
+    world.moves.fetching = ReplicaFetching(world.broker, lambda: 7)
+    world.moves.fetching.follow(replica)
+    return replica
+
+
+def fetched(replica: FollowingReplica, count: int, value: bytes = b"value", epoch: int = 5) -> None:
+    for _ in range(count):
+        replica.log.append(batch(value), leader_epoch=epoch, now_ms=NOW_MS)
+    replica.log.advance_high_watermark(replica.log.end_offset)
+
+
+@pytest.mark.parametrize("flush_messages", [1, 1 << 62])
+def test_a_follower_moves_and_fetches_on_in_its_new_place(tmp_path: Path, flush_messages: int) -> None:
+    @in_trio
+    async def story() -> None:
+        async with a_world(tmp_path) as world:
+            replica = following(world, 3)
+            replica.log.reconfigure(LogConfig(flush_messages=flush_messages))
+            world.assignments.while_told = lambda: fetched(replica, 2)
+            source = world.here
+            world.moves.move(KEY, target := world.elsewhere)
+            await world.arrived(target)
+            assert replica.log is target.hosted[KEY].log
+            assert (replica.log.end_offset, replica.log.high_watermark, replica.log.epochs.latest_epoch) == (5, 5, 5)
+            assert source.hosted == {}
+            assert flush_messages > 1 or replica.log.recovery_point == 5
+            fetched(replica, 1)
+            assert replica.log.end_offset == 6
+
+    story()
+
+
+@by_test_clock
+async def test_what_a_follower_cuts_and_gets_anew_is_what_its_copy_has(tmp_path: Path) -> None:
+    """By its offsets alone, a copy with the old records would pass for the beginning of the new log."""
+    async with a_world(tmp_path, runs=False) as world:
+        replica = following(world)
+        fetched(replica, 4, b"old" + b"x" * (PIECE_BYTES - 100), epoch=3)
+        world.throttle(PIECE_BYTES // 10)
+        world.moves.move(KEY, target := world.elsewhere)
+        world.broker.start_soon(world.moves.run)
+        copy = target.future[KEY].log
+        while copy.end_offset < 3:
+            await pass_time(1)
+        world.here.truncate_to(KEY, 1, NOW_MS)
+        world.moves.cut(KEY, 1)
+        assert copy.end_offset == 1
+        fetched(replica, 5, b"new", epoch=5)
+        world.throttle(1 << 60)
+        while world.here is not target:
+            await pass_time(1)
+        assert replica.log.end_offset == 6
+        assert [(one.epoch, one.start_offset) for one in replica.log.epochs.entries] == [(3, 0), (5, 1)]
+
+
+@in_trio
+async def test_a_move_goes_on_whoever_leads(tmp_path: Path) -> None:
+    async with a_world(tmp_path, runs=False) as world:
+        replica = following(world, 3)
+        world.moves.move(KEY, target := world.elsewhere)
+        world.moves.resume(replica)
+        partition = Partition(TOPIC, TOPIC_ID, 0, replica.log, 6)
+        world.broker.lead(partition)
+        world.moves.resume(partition)
+        world.broker.start_soon(world.moves.run)
+        await world.arrived(target)
+        assert partition.log is target.hosted[KEY].log
+        assert replica.log is not partition.log

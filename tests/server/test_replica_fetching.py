@@ -50,6 +50,8 @@ class StandInBroker:
         self.directories = LogDirectories([], {})
         self.followed = FollowedPartitions(cast("Broker", self))
         self.throttles = ReplicationThrottles(lambda: self.config, lambda: round(trio.current_time() * 1000))
+        self.moves = SimpleNamespace(cut=lambda key, offset: self.cuts.append((key, offset)))
+        self.cuts: list[tuple[TopicPartition, int]] = []
         self.passes = 0
         self.noticed: list[TopicPartition] = []
 

@@ -332,7 +332,7 @@ def test_a_copy_waits_while_nobody_leads_and_goes_with_its_topic(wide: World) ->
     assert wide.broker.moves._moves == {}
     wide.commit(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=NODE_ID))
     (move,) = wide.broker.moves._moves.values()
-    assert move.partition is wide.broker.partition(NAME, 0)
+    assert move.replica is wide.broker.partition(NAME, 0)
     wide.commit(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=-1))
     wide.commit(RemoveTopicRecord(topic_id=TOPIC_ID))
     assert (home.hosted, other.future) == ({}, {})

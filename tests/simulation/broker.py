@@ -107,8 +107,9 @@ class SimulatedBroker:
         state = "" if log is None else f"{log.high_watermark}/{log.end_offset} {log.epochs.entries}"
         return f"{self.id}: up={self.is_up} serving={self.is_serving} leads={self.partition} {state}"
 
-    # What its parts ask of a broker. Nobody reads from followers here, and nothing is throttled.
+    # What its parts ask of a broker. Nobody reads from followers here, and nothing is throttled or moved.
 
+    moves = SimpleNamespace(cut=lambda key, offset: None)
     followed = SimpleNamespace(**{name: lambda *arguments: None for name in ("moved", "follow", "forget")})
     throttles = SimpleNamespace(
         follower=SimpleNamespace(**{name: lambda *arguments: False for name in ("is_throttled", "must_wait")})

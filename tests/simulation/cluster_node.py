@@ -196,6 +196,9 @@ class ClusterNode(SimulatedBroker):
             self.following = replica
             self._fetch_soon(0)
 
+    def replica_of(self, key: tuple[str, int]) -> FollowingReplica | None:
+        return self.following if key == KEY else None
+
     def stop(self, key: tuple[str, int]) -> None:
         if key == KEY:
             self.following = None

@@ -133,6 +133,30 @@ def test_a_copy_that_has_what_the_original_lost_cannot_go_on(disk: FakeDisk) -> 
     assert future_logs.can_follow(future_logs_anew(moving), moving.original), "an empty one can begin anywhere"
 
 
+@pytest.mark.parametrize(("offset", "begin", "end"), [(5, 0, 3), (3, 0, 3), (1, 0, 1), (0, 0, 0)])
+def test_what_is_cut_from_the_original_is_cut_from_the_copy(disk: FakeDisk, offset: int, begin: int, end: int) -> None:
+    moving = Moving(disk)
+    moving.fill()
+    future_logs.cut(moving.target, A0, offset, NOW_MS)
+    assert (moving.copy.start_offset, moving.copy.end_offset) == (begin, end)
+
+
+def test_a_copy_that_begins_behind_the_cut_begins_anew_there(disk: FakeDisk) -> None:
+    moving = Moving(disk)
+    moving.fill()
+    advance_start(moving.copy, 2)
+    future_logs.cut(moving.target, A0, 1, NOW_MS)
+    assert (moving.copy.start_offset, moving.copy.end_offset) == (1, 1)
+
+
+def test_a_disk_that_fails_while_a_copy_is_cut_is_offline(disk: FakeDisk) -> None:
+    moving = Moving(disk)
+    moving.fill()
+    moving.target.offline = OSError(5, "broken")
+    with pytest.raises(KafkaError):
+        future_logs.cut(moving.target, A0, 1, NOW_MS)
+
+
 def future_logs_anew(moving: Moving) -> Log:
     future_logs.give_up(moving.target, A0, OTHER_ID, NOW_MS)
     return future_logs.begin(moving.target, A0, TOPIC_ID, CONFIG, UNIQUE_ID, NOW_MS)

@@ -213,7 +213,7 @@ class Reading:
         answer.current_leader = FetchResponse.LeaderIdAndEpoch(
             leader_id=found.leader_id, leader_epoch=found.leader_epoch
         )
-        if found.broker is not None:
+        if found.broker is not None and self.follower is None:  # brokers know where brokers are
             host, port = found.address(self.context.listener_name)
             self.leaders[found.leader_id] = FetchResponse.NodeEndpoint(
                 node_id=found.leader_id, host=host, port=port, rack=found.broker.rack

@@ -5,8 +5,7 @@ says so and nothing else. A path in a request is compared with those of the conf
 
 A move is answered when it has begun; DescribeLogDirs tells how far the copy is behind. A replica that is wanted where
 it is stays there, and a move of it elsewhere is given up. A directory can be chosen for a replica that is not there
-yet: it is remembered, and the answer is an error all the same, as in Kafka. Not done: moving a replica that is not led
-here.
+yet: it is remembered, and the answer is an error all the same, as in Kafka.
 
 DescribeLogDirs versions: 3 has an error for all of it, 4 the room in each directory (KIP-827), 5 whether one is
 cordoned (KIP-1066).

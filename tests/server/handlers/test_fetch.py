@@ -179,6 +179,8 @@ def test_with_the_leader_comes_its_address_from_version_16_on(world: World) -> N
         response = answered(world, fetching(topic_id=topic_id, indexes=[0, 1]), version)
         found = [(one.node_id, one.host, one.port, one.rack) for one in response.node_endpoints]
         assert found == ([(2, "host-2", 9092, "r")] if version >= 16 else [])
+    state = FetchRequest.ReplicaState(replica_id=3)
+    assert answered(world, fetching(topic_id=topic_id, replica_state=state), 18).node_endpoints == [], "brokers know"
 
 
 def test_a_consumer_that_read_in_another_epoch_is_told_where_that_ended(world: World) -> None:
