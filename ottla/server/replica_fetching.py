@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from ottla.cluster.log_divergence import EpochEnd, truncation_offset
+from ottla.server.follower_session import NO_SESSION, FollowerSession, Key
 from ottla.server.replica_epochs import LogEpochs
 from ottla.storage.batch_scan import LogFileDamaged
 from ottla.storage.files import Buffer
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NO_SESSION, FULL_FETCH = 0, -1
+ABOUT_SESSIONS = (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
 EARLIEST, LATEST = -2, -1
 # The first version in which a replica says who it is and which life of it this is (KIP-903). All have topic ids: with
 # them nobody mistakes a topic for another of its name.
@@ -66,6 +67,12 @@ class FollowingReplica:
     @property
     def key(self) -> TopicPartition:
         return (self.topic, self.index)
+
+    @property
+    def position(self) -> tuple[int, int, int, int]:
+        """What a Fetch says of it: by whose word it goes, and which records it has."""
+        stored = self.log
+        return self.leader_epoch, stored.end_offset, stored.epochs.written_epoch, stored.start_offset
 
     def follows_as(self, other: FollowingReplica) -> bool:
         """Whether nothing is new: the same leader in the same epoch, into the same log."""
@@ -135,6 +142,7 @@ class _Fetcher:
         self._leader_id = leader_id
         self._broker_epoch = broker_epoch
         self._replicas: dict[FollowingReplica, None] = {}
+        self._session = FollowerSession()
         self._is_wanted = trio.Event()
 
     def add(self, replica: FollowingReplica) -> None:
@@ -159,6 +167,7 @@ class _Fetcher:
                 await self._round(connections, ready)
             except KafkaError as error:
                 log.info("broker %d cannot be fetched from: %s", self._leader_id, error.message)
+                self._session.begin_anew()
                 await trio.sleep(self._broker.config.replica_fetch_backoff_ms / 1000)
 
     def _may_fetch(self, replica: FollowingReplica) -> bool:
@@ -175,8 +184,12 @@ class _Fetcher:
 
     async def _round(self, connections: Connections, ready: list[FollowingReplica]) -> None:
         response: FetchResponse = await self._ask(connections, self._request(ready))
+        if response.error_code in ABOUT_SESSIONS and self._session.id != NO_SESSION:
+            self._session.begin_anew()  # the leader has forgotten us, or begun a new life
+            return
         if response.error_code != ErrorCode.NONE:
             raise KafkaError(ErrorCode.of(response.error_code), "the whole Fetch is refused")
+        self._session.answered(response.session_id)
         by_key = {(replica.topic_id, replica.index): replica for replica in ready}
         for topic in response.responses:
             for answer in topic.partitions:
@@ -207,8 +220,10 @@ class _Fetcher:
 
     def _request(self, replicas: Iterable[FollowingReplica]) -> FetchRequest:
         config = self._broker.config
+        by_key = {(replica.topic_id, replica.index): replica for replica in replicas}
+        named, forgotten = self._session.changed({key: replica.position for key, replica in by_key.items()})
         topics: dict[bytes, FetchRequest.FetchTopic] = {}
-        for replica in replicas:
+        for replica in map(by_key.__getitem__, named):
             topic = topics.get(replica.topic_id)
             if topic is None:
                 topic = topics[replica.topic_id] = FetchRequest.FetchTopic(
@@ -231,9 +246,10 @@ class _Fetcher:
             max_wait_ms=config.replica_fetch_wait_max_ms,
             min_bytes=config.replica_fetch_min_bytes,
             max_bytes=config.replica_fetch_response_max_bytes,
-            session_id=NO_SESSION,
-            session_epoch=FULL_FETCH,
+            session_id=self._session.id,
+            session_epoch=self._session.epoch,
             topics=list(topics.values()),
+            forgotten_topics_data=_forgotten(forgotten),
         )
 
     # What a leader says
@@ -330,6 +346,15 @@ async def _flush(stored: Log) -> None:
     except OSError as error:
         stored.fail(error)
     stored.flushed(job)
+
+
+def _forgotten(keys: Iterable[Key]) -> list[FetchRequest.ForgottenTopic]:
+    topics: dict[bytes, FetchRequest.ForgottenTopic] = {}
+    for topic_id, index in keys:
+        if topic_id not in topics:
+            topics[topic_id] = FetchRequest.ForgottenTopic(topic_id=topic_id, partitions=[])
+        topics[topic_id].partitions.append(index)
+    return list(topics.values())
 
 
 def _acceptable(records: Buffer, leader_epoch: int) -> Buffer:

@@ -215,6 +215,51 @@ async def test_what_comes_for_a_replica_that_follows_another_by_now_is_dropped()
 
 
 @in_trio
+async def test_a_leader_is_told_what_changed_and_everything_when_it_has_forgotten() -> None:
+    theirs, ours, idle = leaders_log((2, 1)), opened(FakeDisk()), opened(FakeDisk())
+    leader = StubBroker(LEADER)
+    told = answered(records=content(theirs))
+    told.session_id = 9
+    forgot = FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND, responses=[])
+    nothing_new = FetchResponse(session_id=9, responses=[])
+    leader.on(FetchRequest, SILENCE)
+    async with following(ours, leader) as fetching:
+        fetching.follow(FollowingReplica(TOPIC, TOPIC_ID, 1, idle, LEADER, EPOCH))
+        leader.on(FetchRequest, told, nothing_new, forgot, told, SILENCE)
+        while len(leader.requests(FetchRequest)) < 6:
+            await trio.sleep(1)
+    requests = leader.requests(FetchRequest)[1:]
+    assert [(one.session_id, one.session_epoch) for one in requests] == [(0, 0), (9, 1), (9, 2), (0, 0), (9, 1)]
+    assert [named(one) for one in requests] == [[0, 1], [0], [], [0, 1], []]
+
+
+@in_trio
+async def test_a_replica_that_stops_is_taken_back() -> None:
+    ours, other = opened(FakeDisk()), opened(FakeDisk())
+    leader = StubBroker(LEADER)
+    nothing = FetchResponse(session_id=9, responses=[])
+    worlds: list[ReplicaFetching] = []
+
+    def stop_one(request: FetchRequest) -> FetchResponse:
+        worlds[0].stop((TOPIC, 0))
+        return nothing
+
+    leader.on(FetchRequest, nothing, SILENCE)
+    async with following(ours, leader) as fetching:
+        worlds.append(fetching)
+        fetching.follow(FollowingReplica(TOPIC, TOPIC_ID, 1, other, LEADER, EPOCH))
+        leader.on(FetchRequest, nothing, stop_one, SILENCE)
+        while len(leader.requests(FetchRequest)) < 5:
+            await trio.sleep(1)
+    last = leader.requests(FetchRequest)[-1]
+    assert [(one.topic_id, one.partitions) for one in last.forgotten_topics_data] == [(TOPIC_ID, [0])]
+
+
+def named(request: FetchRequest) -> list[int]:
+    return [one.partition for topic in request.topics for one in topic.partitions]
+
+
+@in_trio
 async def test_damaged_records_are_not_taken() -> None:
     theirs, ours = leaders_log((2, 1)), opened(FakeDisk())
     damaged = bytearray(content(theirs))
