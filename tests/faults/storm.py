@@ -110,19 +110,12 @@ class Storm:
     def rage(self, seconds_min: float, is_calm: Callable[[float], bool]) -> None:
         """For that long, and until every kind of fault has happened. `is_calm` waits, unless something is wrong."""
         deadline = time.monotonic() + seconds_min
-        plan = self._plan()
+        plan = planned(self.random)
         missing = {fault.__name__ for fault in (*PROCESS_FAULTS, *NETWORK_FAULTS, outage)}
         while missing or time.monotonic() < deadline:
             missing -= set(self._strike_and_heal(plan, is_calm))
             if not is_calm(self.random.uniform(*CALM_SECONDS)):
                 return
-
-    def _plan(self) -> Iterator[tuple[Fault, str]]:
-        everything = [*itertools.product((*PROCESS_FAULTS, *NETWORK_FAULTS), ROLES), (outage, "all")]
-        while True:
-            # The first kinds come early in every round, since a round may be cut short.
-            self.random.shuffle(everything)
-            yield from sorted(everything, key=lambda one: _nth_of_its_kind(everything, one))
 
     def _strike_and_heal(self, plan: Iterator[tuple[Fault, str]], is_calm: Callable[[float], bool]) -> list[str]:
         """One fault or two; both are over at the end."""
@@ -155,6 +148,14 @@ class Storm:
         else:
             found = picture.controller
         return found if found in self.cluster.brokers else self.random.choice(list(self.cluster.brokers))
+
+
+def planned(random: Random) -> Iterator[tuple[Fault, str]]:
+    """Everything in some order, each kind before any comes again, since a round may be cut short; then anew."""
+    everything = [*itertools.product((*PROCESS_FAULTS, *NETWORK_FAULTS), ROLES), (outage, "all")]
+    while True:
+        random.shuffle(everything)
+        yield from sorted(everything, key=lambda one: _nth_of_its_kind(everything, one))
 
 
 def _nth_of_its_kind(everything: list[tuple[Fault, str]], one: tuple[Fault, str]) -> int:

@@ -30,8 +30,8 @@ from tests.faults.storm import NETWORK_FAULTS, PROCESS_FAULTS, Storm
 
 pytestmark = [
     pytest.mark.jvm,
-    pytest.mark.loop,
-    pytest.mark.skipif(bool(missing()), reason=f"loop: a network of its own needs {', '.join(missing())}"),
+    pytest.mark.namespaces,
+    pytest.mark.skipif(bool(missing()), reason=f"namespaces: a network of its own needs {', '.join(missing())}"),
 ]
 
 TOPIC, PARTITIONS = "letters", 4

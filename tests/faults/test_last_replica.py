@@ -24,8 +24,8 @@ from tests.faults.broker_processes import SECONDS_MAX, BrokerProcess, broker_pro
 from tests.faults.namespaces import missing
 
 pytestmark = [
-    pytest.mark.loop,
-    pytest.mark.skipif(bool(missing()), reason=f"loop: a network of its own needs {', '.join(missing())}"),
+    pytest.mark.namespaces,
+    pytest.mark.skipif(bool(missing()), reason=f"namespaces: a network of its own needs {', '.join(missing())}"),
 ]
 
 TOPIC = "letters"

@@ -13,8 +13,8 @@ import pytest
 from tests.faults.namespaces import CLIENTS, Network, a_network, missing
 
 pytestmark = [
-    pytest.mark.loop,
-    pytest.mark.skipif(bool(missing()), reason=f"loop: a network of its own needs {', '.join(missing())}"),
+    pytest.mark.namespaces,
+    pytest.mark.skipif(bool(missing()), reason=f"namespaces: a network of its own needs {', '.join(missing())}"),
 ]
 
 SECONDS_MAX = 60
