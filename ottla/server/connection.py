@@ -4,9 +4,9 @@ All whole requests that have come are handled in one pass, then everything that 
 waits does not stop those behind it; a Fetch that waits does. While answers cannot be sent nothing more is read, and no
 more is handled than a bounded number of bytes of answers: a client that does not read costs that, or one answer.
 
-The connection belongs to the task that runs `serve`. While that has only to wait for the client, it sleeps, and `ready`
-serves what comes in its place: see readiness.py. Others may complete its answers; they send what the socket takes at
-once and leave the rest to `drain`. Anybody may close it, at any time.
+The connection belongs to the task that runs `serve`. While that has only to wait for the client, it may sleep, and
+`ready` serves what comes in its place: see readiness.py. Others may complete its answers; they send what the socket
+takes at once and leave the rest to `drain`. Anybody may close it, at any time.
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ class Connection:
             self.close()
 
     async def _serve(self) -> None:
-        self._is_told = self.broker.readiness.add(self._transport.socket.fileno(), self)
+        among = len(self.broker.connection_limits)
+        self._is_told = self.broker.readiness.add(self._transport.socket.fileno(), self, among=among)
         while await self._receive():
             if not self._has_passed:
                 self.handle_pass()

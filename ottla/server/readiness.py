@@ -5,7 +5,8 @@ its calls for each request, which is more than a heartbeat costs otherwise. Here
 each connection serve what came, on the spot. The tasks of the connections sleep until there is something to wait for.
 
 The system tells of a socket once for all that has come (edge-triggered): whoever has been told reads until he has seen
-the end, or remembers that he was told. Where there is no epoll each connection waits for itself.
+the end, or remembers that he was told. It costs a look more than waiting does, which a crowd shares and a few do not:
+those who come while there are few wait for themselves, and so do all where there is no epoll.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import trio
 HAS_EPOLL = hasattr(select, "epoll")
 # So many are served before others have their turn.
 EVENTS_MAX = 128
+# So many connections are a crowd.
+CROWD_MIN = 64
 
 
 class Reader(Protocol):
@@ -28,7 +31,8 @@ class Reader(Protocol):
 
 
 class Readiness:
-    def __init__(self) -> None:
+    def __init__(self, crowd_min: int = CROWD_MIN) -> None:
+        self.crowd_min = crowd_min
         self._readers: dict[int, Reader] = {}
         self._epoll: select.epoll | None = None
 
@@ -36,9 +40,9 @@ class Readiness:
     def is_running(self) -> bool:
         return self._epoll is not None
 
-    def add(self, fileno: int, reader: Reader) -> bool:
-        """Tell this one from now on, of what has come before as well; False if nobody is told."""
-        if self._epoll is None:
+    def add(self, fileno: int, reader: Reader, *, among: int) -> bool:
+        """Tell this one, among so many, from now on, of what has come before as well; False if it has to wait."""
+        if self._epoll is None or among < self.crowd_min:
             return False
         self._readers[fileno] = reader
         self._epoll.register(fileno, select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)

@@ -11,7 +11,7 @@ import trio.testing
 
 from ottla.server.connection import Connection
 from ottla.server.parking import Pending
-from ottla.server.readiness import EVENTS_MAX, Readiness
+from ottla.server.readiness import CROWD_MIN, EVENTS_MAX, Readiness
 from ottla.server.transport import RECEIVE_BYTES
 from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.produce import ProduceRequest
@@ -36,11 +36,12 @@ async def test_a_socket_is_told_of_once_until_more_comes_and_of_its_end() -> Non
     ours, theirs = socket.socketpair()
     told, readiness = Told(), Readiness()
     async with trio.open_nursery() as nursery:
-        assert not readiness.add(ours.fileno(), told)  # nobody looks yet
+        assert not readiness.add(ours.fileno(), told, among=CROWD_MIN)  # nobody looks yet
         nursery.start_soon(readiness.run)
         await until(lambda: readiness.is_running)
         theirs.send(b"before")
-        assert readiness.add(ours.fileno(), told)
+        assert not readiness.add(ours.fileno(), told, among=CROWD_MIN - 1)
+        assert readiness.add(ours.fileno(), told, among=CROWD_MIN)
         await trio.testing.wait_all_tasks_blocked()
         assert told.ends == [False]
         theirs.send(b"more")
@@ -67,7 +68,7 @@ async def test_more_than_one_look_takes_are_all_told() -> None:
         nursery.start_soon(readiness.run)
         await until(lambda: readiness.is_running)
         for (ours, theirs), told in zip(pairs, tolds, strict=True):
-            readiness.add(ours.fileno(), told)
+            readiness.add(ours.fileno(), told, among=CROWD_MIN)
             theirs.send(b"x")
         await trio.testing.wait_all_tasks_blocked()
         assert all(told.ends == [False] for told in tolds)

@@ -290,12 +290,13 @@ async def a_world(
 ) -> AsyncIterator[World]:
     """A broker that serves, until the end of the block; nothing is left of it then.
 
-    `looks_for_all`: one task looks for what has come, as in a node; without it each connection waits for itself.
+    `looks_for_all`: one task looks for what has come, as in a crowd; without it each connection waits for itself.
     """
     try:
         async with trio.open_nursery() as nursery:
             world = World(path, nursery, settings or {}, routes, disk or OsDisk())
             if looks_for_all:
+                world.broker.readiness.crowd_min = 0
                 nursery.start_soon(world.broker.readiness.run)
                 await until(lambda: world.broker.readiness.is_running or not HAS_EPOLL)
             if serves:
