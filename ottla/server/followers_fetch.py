@@ -47,7 +47,8 @@ class FollowersFetch:
     def is_held_up(self, partition: Partition, size_bytes: int, high_watermark: int) -> bool:
         """Whether a throttle keeps from it what was read; otherwise that counts, with what it is told along with it."""
         in_sync = partition.in_sync
-        assert in_sync is not None, "it is a follower of this partition's, or was refused"
+        if in_sync is None:
+            return False
         throttle = self._broker.throttles.leader
         if throttle.is_throttled(partition.topic, partition.index):
             if self.replica_id not in in_sync.isr and throttle.must_wait(partition.topic, partition.index):
