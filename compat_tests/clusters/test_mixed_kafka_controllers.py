@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import confluent_kafka
 import pytest
 
 from compat_tests.clusters import metadata_files, mixed_story
-from compat_tests.clusters.mixed_cluster import KAFKA, OTTLA, KafkaMember, MixedCluster, a_mixed_cluster
+from compat_tests.clusters.mixed_cluster import KAFKA, OTTLA, SECONDS_MAX, KafkaMember, MixedCluster, a_mixed_cluster
 from compat_tests.clusters.replicas import are_equal, create, is_led, values
-from compat_tests.turn_clients import CLASSIC, CONSUMER, LastingProducer
+from compat_tests.turn_clients import CLASSIC, CONSUMER, QUIET, LastingProducer
+from ottla.client.blocking import Client
+from ottla.wire.messages.classic_groups import FindCoordinatorRequest
 from tests.commands.three_nodes import until
 
 pytestmark = pytest.mark.jvm
@@ -51,6 +55,28 @@ def test_a_group_goes_on_when_its_coordinator_is_of_the_other_kind(
 ) -> None:
     plan = tmp_path / "plan.json"
     mixed_story.a_group_goes_on(mixed, plan, f"read-{protocol}", protocol, (KAFKAS, OTTLAS))
+
+
+def test_transactions_are_kafkas_and_ottla_follows(mixed: MixedCluster) -> None:
+    """Whom the client asks for its coordinator is up to it: here it is Ottla, which sends it to Kafka."""
+    place = mixed.bootstraps[OTTLAS]
+    create(place, "__transaction_state", [KAFKAS, OTTLAS], cleanup_policy="compact")
+    create(place, "transactions", [KAFKAS, OTTLAS])
+    request = FindCoordinatorRequest(key_type=1, coordinator_keys=["transactions"])
+    with Client(place) as client, client.connect(place) as connection:
+        until(lambda: connection.request(request).coordinators[0].node_id == KAFKAS)
+    config: dict[str, Any] = {"bootstrap.servers": mixed.bootstrap, "transactional.id": "transactions", **QUIET}
+    producer = confluent_kafka.Producer(config)
+    producer.init_transactions(SECONDS_MAX)
+    for end in (producer.commit_transaction, producer.abort_transaction, producer.commit_transaction):
+        producer.begin_transaction()
+        for number in range(10):
+            producer.produce("transactions", b"%d" % number)
+        assert producer.flush(SECONDS_MAX) == 0
+        end(SECONDS_MAX)
+    until(are_equal(mixed, "transactions", KAFKAS, OTTLAS))
+    until(are_equal(mixed, "__transaction_state", KAFKAS, OTTLAS))
+    assert values(mixed.bootstrap, "transactions") == [b"%d" % number for number in range(10)] * 3
 
 
 def test_kafka_takes_over_from_a_leader_that_is_killed(mixed: MixedCluster) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ottla.server.coordinating import CONSUMER_OFFSETS
+from ottla.server.handlers.auto_creation import TRANSACTION_STATE
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.classic_groups import FindCoordinatorRequest
 from tests.server.handler_world import NODE_ID, World
@@ -60,3 +61,17 @@ def test_other_kinds_are_refused(world: World, key_type: int) -> None:
 
 def test_nobody_to_ask_for_is_nobody_found(world: World) -> None:
     assert find(world, 4) == []
+
+
+def test_coordinators_of_transactions_are_named_where_others_serve_them(world: World) -> None:
+    world.register(2)
+    world.topic(TRANSACTION_STATE, leader=2)
+    for version in (1, 6):
+        (one,) = find(world, version, "key", key_type=1)
+        assert (one.error_code, one.node_id, one.host) == (ErrorCode.NONE, 2, "host-2")
+
+
+def test_there_are_none_of_them_here(world: World) -> None:
+    world.topic(TRANSACTION_STATE, leader=NODE_ID)
+    (one,) = find(world, 6, "key", key_type=1)
+    assert (one.error_code, one.node_id) == (ErrorCode.INVALID_REQUEST, -1)
