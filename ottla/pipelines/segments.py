@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from ottla.pipelines.segments_bounds import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "ottla-segments"
+REGISTERED = "DATA_SOURCE_ALREADY_EXISTS"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 # As Spark's `kafka` format has them.
 COLUMN_TYPES = {
@@ -51,8 +53,12 @@ COLUMN_TYPES = {
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format known to a session."""
-    spark.dataSource.register(SegmentsDataSource)
+    """Make the format known to a session; it may be known already."""
+    try:
+        spark.dataSource.register(SegmentsDataSource)
+    except AnalysisException as error:
+        if REGISTERED not in str(error):  # which a Spark of 4.0 does not mind
+            raise
     if hasattr(DataSourceReader, "pushFilters"):
         # From 4.1 on Spark refuses to read from a source that takes filters unless it may push them, and by default
         # it may not.

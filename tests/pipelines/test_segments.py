@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql.datasource import DataSourceReader
 from pyspark.sql.types import StructType
 
@@ -101,8 +102,11 @@ class ASession:
         self.dataSource = self.conf = self
         self.registered: list[type] = []
         self.settings: dict[str, str] = {}
+        self.failure = ""
 
     def register(self, source: type) -> None:
+        if self.failure:
+            raise AnalysisException(self.failure)
         self.registered.append(source)
 
     def set(self, key: str, value: str) -> None:
@@ -119,6 +123,11 @@ def test_a_spark_that_can_push_filters_is_told_to(pushes: bool, monkeypatch: pyt
     register(session)
     assert session.registered == [SegmentsDataSource]
     assert session.settings == ({PUSHDOWN: "true"} if pushes else {})
+    session.failure = "[DATA_SOURCE_ALREADY_EXISTS] Data source 'ottla-segments' already exists."
+    register(session)
+    session.failure = "something else"
+    with pytest.raises(AnalysisException, match="something else"):
+        register(session)
 
 
 def test_the_schema_is_that_of_the_kafka_format(tmp_path: Path) -> None:
