@@ -5,6 +5,7 @@
     refused       producer, partition, value, error    the producer gave up: it may or may not be in the log
     read          consumer, partition, offset, value   what a consumer was given, in the order in which it was
     astray        consumer, partition, error           a consumer was told that its offset is none
+    doubted       consumer, partition, error           it thought so by itself, and went on from where it was
     finished      consumer                             it has read every partition to its end, when all was acknowledged
     fault, healed kind, and on whom                    for whoever reads the file
 
