@@ -87,11 +87,11 @@ class ControllerChannel:
         timeout_ms: int = DEFAULT_TIMEOUT_MS,
     ) -> None:
         """`done` gets the answer once its records are committed; at once, if there are none and it is given here."""
+        asking = Asking(request, version, on_behalf, trio.current_time() + timeout_ms / 1000, done)
         if self.is_here:
-            self._ask_here(request, version, done)
+            self._ask_here(asking)
         else:
-            deadline = trio.current_time() + timeout_ms / 1000
-            self._to_ask.send_nowait(Asking(request, version, on_behalf, deadline, done))
+            self._to_ask.send_nowait(asking)
 
     async def request(self, request: Request, *, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> Any:
         """The answer to what this broker asks for itself."""
@@ -101,11 +101,19 @@ class ControllerChannel:
         """Run a function of the controller in this process. NOT_CONTROLLER if it is elsewhere by now."""
         return await _answer_of(lambda done: self._controller.change(call, done))
 
-    def _ask_here(self, request: Request, version: int | None, done: Done) -> None:
-        version = type(request).versions.high if version is None else version
+    def _ask_here(self, asking: Asking) -> None:
+        request = asking.request
+        version = type(request).versions.high if asking.version is None else asking.version
         if isinstance(request, OF_THE_QUORUM):
-            self._quorum.request(request, version, NO_LISTENER, lambda response: done(response, None))
+            self._quorum.request(request, version, NO_LISTENER, lambda response: asking.done(response, None))
             return
+
+        def done(response: Any, error: KafkaError | None) -> None:
+            if error is not None and error.code is ErrorCode.NOT_CONTROLLER and trio.current_time() < asking.deadline:
+                self._to_ask.send_nowait(asking)  # it moved before the records were committed: its successor is asked
+            else:
+                asking.done(response, error)
+
         self._controller.change(
             lambda state, now_ms: answer(state, Asked(request, version, self._controller.next_offset, now_ms)), done
         )
@@ -136,7 +144,7 @@ class ControllerChannel:
     async def _repeat(self, connections: Connections, asking: Asking) -> None:
         while True:
             if self.is_here:
-                self._ask_here(asking.request, asking.version, asking.done)
+                self._ask_here(asking)
                 return
             try:
                 response = await self._attempt(connections, asking)

@@ -21,6 +21,7 @@ from ottla.storage.log_config import LogConfig
 from ottla.storage.open_files import OpenFiles
 from ottla.storage.producer_snapshot import ProducerSnapshots
 from ottla.storage.producer_state import ProducerState
+from ottla.storage.recall import recall
 from ottla.storage.replay import reload_producers, replay_batch, replay_segments
 from ottla.storage.segment import (
     INDEX_SUFFIX,
@@ -356,6 +357,7 @@ class _Opening:
             self.producers.clear(self.segments.first.base_offset)
         else:
             self.producers.restore(found[1], found[0], self.now_ms)
+            recall(self.producers, self.segments)
         replay_segments(self.producers, self.segments, end_offset=offset, now_ms=self.now_ms)
 
     def finish_producers(self, start_offset: int, end_offset: int) -> None:

@@ -30,6 +30,10 @@ class OffsetIndex(SparseIndex):
         """The last entry; of an empty index, the segment's beginning."""
         return self._entry(self.count - 1)
 
+    def entry_from_end(self, count: int) -> tuple[int, int]:
+        """The first of so many last entries, or the segment's beginning."""
+        return self._entry(self.count - count)
+
     def _entry(self, number: int) -> tuple[int, int]:
         if number < 0:
             return self.base_offset, 0

@@ -1,14 +1,15 @@
 """What a partition remembers of one producer: its epoch, its last five batches, its open transaction.
 
 Plain state with the rules that hold within one producer; who may append is decided in producer_state.py. The snapshot
-file keeps the last batch only, as Kafka's does.
+file keeps the last batch only, as Kafka's does; recall.py finds the others in the log.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from ottla.wire.records import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP
+from ottla.wire.records import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, RecordBatch
 
 # So many requests may a producer have in flight, and any of them may be sent again (KAFKA-5494).
 BATCHES_MAX = 5
@@ -111,6 +112,19 @@ class ProducerEntry:
         # After "no sequence", -1, comes 0 as well.
         self.next_sequence = (last_sequence + 1) & SEQUENCE_MAX
         self.last_timestamp = timestamp
+
+    def recall(self, earlier: Sequence[RecordBatch]) -> None:
+        """Remember batches of this epoch, oldest first, that came right before those that are remembered."""
+        batches = self.batches
+        for batch in reversed(earlier):
+            if not batches or len(batches) == BATCHES_MAX:
+                return
+            oldest = AppendedBatch(*batches[0])
+            if batch.last_offset >= oldest.last_offset:
+                continue
+            if (batch.last_sequence + 1) & SEQUENCE_MAX != oldest.first_sequence:
+                return
+            batches.insert(0, (batch.last_sequence, batch.last_offset, batch.last_offset_delta, batch.max_timestamp))
 
     def find_batch(self, first_sequence: int, last_sequence: int) -> AppendedBatch | None:
         """The batch with exactly these sequence numbers, if it is still remembered."""

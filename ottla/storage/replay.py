@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from ottla.storage.batch_scan import believed_entries
 from ottla.storage.producer_snapshot import ProducerSnapshots
 from ottla.storage.producer_state import ProducerState
+from ottla.storage.recall import recall
 from ottla.storage.segment import Segment
 from ottla.storage.segments import Segments
 from ottla.wire.records import RecordBatch
@@ -43,6 +44,7 @@ def reload_producers(
     whose batches are gone (KAFKA-7190). The transaction indexes are left alone: they have been truncated with the log.
     """
     producers.truncate_and_reload(snapshots, segments.first.base_offset, end_offset, now_ms)
+    recall(producers, segments)
     replay_segments(producers, segments, end_offset=end_offset, now_ms=now_ms)
     producers.advance_log_start(start_offset)
 

@@ -262,6 +262,10 @@ class Segment:
                 return batch
         return None
 
+    def last_batches(self, entries_max: int) -> Iterator[BatchAt]:
+        """The batches at the end, from so many entries of the index before it on."""
+        return self._walk(self.index.entry_from_end, entries_max)
+
     def end_before(self, offset: int) -> int:
         """The offset after the last batch that ends before this one: where `truncate` lets the segment end."""
         end_offset = self.base_offset

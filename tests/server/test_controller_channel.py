@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -10,7 +11,7 @@ import trio.testing
 
 from ottla.cluster.voters import Endpoint
 from ottla.server.controller_channel import ControllerChannel, OnBehalf
-from ottla.server.controlling import Controller
+from ottla.server.controlling import Call, Controller, Done
 from ottla.server.envelopes import enclosed, reply
 from ottla.server.quorum import Quorum
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -92,6 +93,40 @@ async def test_one_that_has_moved_is_looked_for() -> None:
 
         first.on(AllocateProducerIdsRequest, moved)
         assert await world.channel.request(REQUEST) == GRANTED
+        nursery.cancel_scope.cancel()
+
+
+class MovesAway:
+    """A controller in this process that is deposed before what it was asked for is committed."""
+
+    next_offset = 0
+
+    def __init__(self, moved: Callable[[], None]) -> None:
+        self.state: object | None = object()
+        self._moved = moved
+
+    def change(self, call: Call, done: Done) -> None:
+        self.state = None
+        self._moved()
+        done(None, KafkaError(ErrorCode.NOT_CONTROLLER, "the controller has moved"))
+
+
+@in_trio
+async def test_one_that_was_here_and_moves_before_it_can_answer_is_followed() -> None:
+    successor = StubBroker(2)
+    successor.on(AllocateProducerIdsRequest, GRANTED)
+    async with trio.open_nursery() as nursery:
+        there = Elsewhere()
+        there.raft.leader_endpoint = None
+
+        def moved() -> None:
+            there.raft.leader_endpoint = Endpoint(*successor.address)
+
+        network = StubNetwork(nursery, [successor])
+        controller = cast("Controller", MovesAway(moved))
+        channel = ControllerChannel(NODE_ID, cast("Quorum", there), controller, network.open_stream)
+        nursery.start_soon(channel.run)
+        assert await channel.request(REQUEST) == GRANTED
         nursery.cancel_scope.cancel()
 
 
