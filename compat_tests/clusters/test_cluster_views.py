@@ -59,6 +59,8 @@ PLACES = {
     "gone": ([3], 1),
 }
 DOWN = 3
+# What a new cluster with eligible leader replicas has set for all brokers.
+OF_ALL_BROKERS = {"min.insync.replicas": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +201,7 @@ def test_a_brokers_configuration_is_set_by_itself(tools: ToolJvm, nodes: Nodes) 
     done(tools.run(CONFIGS, [*server(nodes), *entity, "--entity-name", "2", *added, "background.threads=12"]))
     done(tools.run(CONFIGS, [*server(nodes), *entity, "--entity-default", *added, "background.threads=11"]))
     until(lambda: told_configs(nodes, 2, "2") == {"background.threads": "12"})
-    until(lambda: told_configs(nodes, 2, "") == {"background.threads": "11"})
+    until(lambda: told_configs(nodes, 2, "") == {"background.threads": "11", **OF_ALL_BROKERS})
     lines = done(tools.run(CONFIGS, [*server(nodes), *entity, "--entity-name", "2", "--describe"]))
     assert re.search("background.threads=12 .*DYNAMIC_DEFAULT_BROKER_CONFIG:background.threads=11", "\n".join(lines))
 
@@ -208,7 +210,8 @@ def told_configs(nodes: Nodes, id: int, name: str) -> dict[str, str | None]:
     """What was set at run time for this broker, or for all of them."""
     with connected(nodes, id) as connection:
         found = node_state.configs(connection, [(node_state.BROKER, name)])[node_state.BROKER, name]
-        return found if name else {key: value for key, value in found.items() if key == "background.threads"}
+    own = {"background.threads"} if name else {"background.threads", *OF_ALL_BROKERS}
+    return {key: value for key, value in found.items() if key in own}
 
 
 # One is away
@@ -219,11 +222,12 @@ SELECTIONS: dict[str, Callable[[PartitionView, int], bool]] = {
     "--under-min-isr-partitions": lambda view, min_isr: view.leader == NO_LEADER or len(view.isr) < min_isr,
     "--at-min-isr-partitions": lambda view, min_isr: len(view.isr) == min_isr,
 }
+# The last replica of "gone" is eligible, and in sync with nobody (KIP-966).
 SELECTED = {
-    "--under-replicated-partitions": {"at-least", "too-few"},
+    "--under-replicated-partitions": {"at-least", "gone", "too-few"},
     "--unavailable-partitions": {"gone"},
     "--under-min-isr-partitions": {"gone", "too-few"},
-    "--at-min-isr-partitions": {"at-least", "gone"},
+    "--at-min-isr-partitions": {"at-least"},
 }
 
 

@@ -26,7 +26,7 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-@pytest.mark.parametrize("first_seed", range(0, 500, SEEDS_PER_TEST))
+@pytest.mark.parametrize("first_seed", range(0, 2_000, SEEDS_PER_TEST))
 def test_clusters_keep_their_promises_whatever_happens(first_seed: int, counted: Counted) -> None:
     counted("simulated clusters", survive(range(first_seed, first_seed + SEEDS_PER_TEST)))
 
