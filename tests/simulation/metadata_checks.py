@@ -44,6 +44,7 @@ class MetadataChecks:
         self._counts = counts
         self._changed = changed
         self._stores: dict[int, MetadataStore] = {}
+        self._cutting: dict[int, int] = {}  # by node: up to where, while it is being cut
         self._epochs: dict[int, int] = {}
         self._votes: dict[tuple[int, int], int] = {}
         self._grants: dict[tuple[int, int], int] = {}
@@ -58,8 +59,10 @@ class MetadataChecks:
 
     def started(self, replica: QuorumReplica) -> None:
         before, now = self._stores.get(replica.id), replica.store
+        cut = self._cutting.pop(replica.id, None)
         if before is not None:
-            synced = before.log.recovery_point
+            # Who ended in the middle of a cut may have made it.
+            synced = before.log.recovery_point if cut is None else min(cut, before.log.recovery_point)
             assert now.end_offset >= synced, f"node {replica.id} had synced up to {synced} and has {now.end_offset}"
         self._stores[replica.id] = now
         self._high_watermarks[replica.id] = now.start_offset
@@ -75,6 +78,7 @@ class MetadataChecks:
                 self._counts["metadata truncations"] += 1
                 high_watermark = self._high_watermarks[replica.id]
                 assert end_offset >= high_watermark, f"node {replica.id} cuts {high_watermark} to {end_offset}"
+                self._cutting[replica.id] = end_offset
             case HighWatermark(offset):
                 self._check_high_watermark(replica, offset)
             case Activated(epoch):
@@ -90,6 +94,8 @@ class MetadataChecks:
     def after(self, replica: QuorumReplica, effect: Effect) -> None:
         if isinstance(effect, InstallSnapshot):
             assert replica.store.end_offset == replica.store.start_offset, "a snapshot takes the place of the whole log"
+        if isinstance(effect, Truncate):
+            del self._cutting[replica.id]
         if not isinstance(effect, PersistQuorumState):
             return
         state = effect.state
