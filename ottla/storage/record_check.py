@@ -12,12 +12,21 @@ from __future__ import annotations
 from ottla.storage.each_record import check_each_record
 from ottla.storage.log_config import LONG_MAX, LogConfig
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.records import Codec, RecordBatch, check_boundaries, look_into, read_batch
-from ottla.wire.records.batch import BATCH_LENGTH_MIN, LOG_APPEND_TIME_FLAG, MAGIC, MAGIC_POSITION
+from ottla.wire.records import Codec, RecordBatch, check_boundaries, largest_timestamp, look_into, read_batch
+from ottla.wire.records.batch import (
+    BATCH_LENGTH_MIN,
+    CODEC_MASK,
+    CONTROL_FLAG,
+    LOG_APPEND_TIME_FLAG,
+    MAGIC,
+    MAGIC_POSITION,
+    NO_PRODUCER_ID,
+)
 
 # Decompressed, a batch may be larger than max.message.bytes, but not without end.
 DECOMPRESSED_BYTES_MAX = 256 << 20
 CODECS = frozenset(Codec)
+NONE = int(Codec.NONE)
 # So many records are few.
 FEW = 4
 # A larger batch is not looked into, since it would be copied; or, the second, decompressed once more.
@@ -60,17 +69,37 @@ def _unreadable(records: memoryview, error: KafkaError) -> KafkaError:
 
 def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> RecordBatch:
     """The batch as it is to be stored: the same, but for a header that says what is not so of the records' times."""
+    count, attributes = batch.count, batch.attributes
     if batch.base_offset != 0:
         raise _invalid(f"the base offset is {batch.base_offset}, a client's batch begins at 0")
-    if batch.count <= 0 or batch.last_offset_delta + 1 != batch.count:
-        raise _invalid(f"{batch.count} records, but offsets up to {batch.last_offset_delta}")
-    if batch.is_control:
+    if count <= 0 or batch.last_offset_delta + 1 != count:
+        raise _invalid(f"{count} records, but offsets up to {batch.last_offset_delta}")
+    if attributes & CONTROL_FLAG:
         raise _invalid("clients are not allowed to write control records")
-    if batch.has_producer_id and batch.base_sequence < 0:
+    if batch.producer_id > NO_PRODUCER_ID and batch.base_sequence < 0:
         raise _invalid(f"producer {batch.producer_id} sent sequence number {batch.base_sequence}")
-    if batch.codec not in CODECS:
-        raise _cannot_decompress(f"there is no compression codec {batch.codec}")
-    if batch.codec == Codec.LZ4:
+    codec = attributes & CODEC_MASK
+    looked_into = count if count <= FEW else 1
+    is_small = batch.end - batch.start <= LOOKED_INTO_BYTES_MAX[codec != NONE]
+    largest = largest_timestamp(batch, looked_into) if codec == NONE and is_small else None
+    if largest is None or count > FEW:
+        _check_boundaries(batch, codec)
+    if config.compact or not _says_what_it_should(batch, config, now_ms):
+        return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
+    if not is_small:
+        return batch
+    if largest is None:
+        largest = look_into(batch, looked_into, bytes_max=DECOMPRESSED_BYTES_MAX)
+    if count <= FEW and largest != batch.max_timestamp and not config.log_append_time:
+        return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
+    return batch
+
+
+def _check_boundaries(batch: RecordBatch, codec: int) -> None:
+    """Whether there are as many as the header says, and each ends where the next begins."""
+    if codec not in CODECS:
+        raise _cannot_decompress(f"there is no compression codec {codec}")
+    if codec == Codec.LZ4:
         _check_lz4_flags(batch)
     try:
         check_boundaries(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
@@ -78,14 +107,6 @@ def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> Re
         if error.code is not ErrorCode.CORRUPT_MESSAGE:
             raise
         raise _cannot_decompress(error.message) from error
-    if config.compact or not _says_what_it_should(batch, config, now_ms):
-        return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
-    if batch.size_bytes > LOOKED_INTO_BYTES_MAX[batch.codec != Codec.NONE]:
-        return batch
-    largest = look_into(batch, FEW if batch.count <= FEW else 1, bytes_max=DECOMPRESSED_BYTES_MAX)
-    if batch.count <= FEW and largest != batch.max_timestamp and not config.log_append_time:
-        return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
-    return batch
 
 
 def _check_lz4_flags(batch: RecordBatch) -> None:

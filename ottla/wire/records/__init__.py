@@ -32,7 +32,7 @@ from ottla.wire.records.control import (
 )
 from ottla.wire.records.legacy import LegacyEntry, iter_legacy_records, read_legacy_entry
 from ottla.wire.records.recompress import recompress
-from ottla.wire.records.record import Header, Record, check_boundaries, iter_records, look_into
+from ottla.wire.records.record import Header, Record, check_boundaries, iter_records, largest_timestamp, look_into
 from ottla.wire.records.scan import read_entry, records_of, scan
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "iter_batches",
     "iter_legacy_records",
     "iter_records",
+    "largest_timestamp",
     "look_into",
     "parse_end_transaction",
     "read_batch",

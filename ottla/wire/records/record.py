@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ottla.wire.compression import Buffer, Codec, chunks
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.primitives import read_varint, read_varlong
+from ottla.wire.primitives import read_uvarint, read_varint, read_varlong
 from ottla.wire.records.batch import HEADER_BYTES, INT64_MAX, LOG_APPEND_TIME_FLAG, RecordBatch
 from ottla.wire.records.hop import BODY_BYTES_MIN, hop, invalid, read_length
 
@@ -69,6 +69,41 @@ def look_into(batch: RecordBatch, count_max: int, *, bytes_max: int) -> int:
     """
     deltas = [_parsed(body)[0] for body in islice(_bodies(batch, bytes_max, bytes_max), count_max)]
     return batch.base_timestamp + max(deltas)
+
+
+def largest_timestamp(batch: RecordBatch, count: int) -> int | None:
+    """That of the first records, neither compressed nor with headers, if all their fields fit; all boundaries, if all.
+
+    None where that is not so, or they are of another kind: others can say why. Nothing is copied. What reaches beyond
+    its record, or the batch, does not end where it should: one comparison is the bound for each.
+    """
+    data, position = batch.view, batch.start + HEADER_BYTES
+    largest_delta = -INT64_MAX
+    try:
+        for _ in range(count):
+            zigzag, position = read_uvarint(data, position)
+            if zigzag & 1:
+                return None
+            end = position + (zigzag >> 1)
+            zigzag = data[position + 1]  # behind the attributes
+            if zigzag < 0x80:
+                delta, position = zigzag >> 1 ^ -(zigzag & 1), position + 2
+            else:
+                delta, position = read_varlong(data, position + 1)
+            if delta > largest_delta:
+                largest_delta = delta
+            _, position = read_uvarint(data, position)
+            key, position = read_uvarint(data, position)
+            value, position = read_uvarint(data, position if key & 1 else position + (key >> 1))
+            if not value & 1:
+                position += value >> 1
+            if position + 1 != end or data[position]:
+                return None
+            position = end
+    except (IndexError, KafkaError):
+        return None
+    fits = position == batch.end if count == batch.count else position < batch.end
+    return batch.base_timestamp + largest_delta if fits else None
 
 
 def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | None = None) -> Iterator[Record]:

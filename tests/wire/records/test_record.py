@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import tracemalloc
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -19,6 +20,7 @@ from ottla.wire.records import (
     RecordBatch,
     check_boundaries,
     iter_records,
+    largest_timestamp,
     look_into,
     read_batch,
 )
@@ -164,6 +166,50 @@ def test_a_look_goes_no_farther_than_it_is_told() -> None:
     view = batch_of(record(b"\0\0\0\1\1\0") + record(b"\0\0\x02\x40\1\0"), 2)
     assert look_into(view, 1, bytes_max=MB) == 0
     assert error_of(lambda: look_into(view, 2, bytes_max=MB)) == ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("value", [None, b"", b"value", bytes(70), bytes(9000)])
+@pytest.mark.parametrize("key", [None, b"", b"key", bytes(70)])
+def test_a_quick_look_tells_the_largest_time_of_usual_records(key: bytes | None, value: bytes | None, count: int) -> None:
+    builder = BatchBuilder()
+    for timestamp in (5, 9_000_000, 7, 11)[:count]:
+        builder.append(key, value, timestamp=timestamp)
+    view = whole(builder.build())
+    assert largest_timestamp(view, count) == (5 if count == 1 else 9_000_000)
+    assert largest_timestamp(view, 1) == 5
+
+
+def test_a_quick_look_leaves_records_with_headers_to_others() -> None:
+    builder = BatchBuilder()
+    builder.append(b"key", b"value", timestamp=5, headers=[(b"header", b"value")])
+    assert largest_timestamp(whole(builder.build()), 1) is None
+
+
+def test_a_quick_look_never_takes_what_a_long_one_refuses() -> None:
+    """Whatever a byte is changed to: it says the same as the others, or nothing."""
+    builder = BatchBuilder()
+    builder.append(b"k", bytes(70), timestamp=5)
+    builder.append(None, b"v" * 3, timestamp=300)
+    records = bytes(whole(builder.build()).records_data)
+    told = 0
+    for position, byte in product(range(len(records)), range(256)):
+        changed = batch_of(records[:position] + bytes([byte]) + records[position + 1 :], 2)
+        largest = largest_timestamp(changed, 2)
+        if largest is not None:
+            check_boundaries(changed, bytes_max=MB)
+            assert look_into(changed, 2, bytes_max=MB) == largest
+            told += 1
+    assert told > 256 * 73  # what the values say is nobody's business
+
+
+@pytest.mark.parametrize("size_bytes", range(1, 12))
+def test_a_quick_look_at_what_ends_too_early_tells_nothing(size_bytes: int) -> None:
+    builder = BatchBuilder()
+    builder.append(b"k", b"value", timestamp=5)
+    records = bytes(whole(builder.build()).records_data)
+    assert largest_timestamp(batch_of(records[:size_bytes], 1), 1) is None
+    assert largest_timestamp(batch_of(records + bytes(size_bytes), 1), 1) is None
 
 
 def test_any_negative_length_is_null() -> None:
