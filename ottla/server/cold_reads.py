@@ -2,8 +2,7 @@
 
 A range of a file that is sent from the loop must be in memory, or everybody waits for one reader's disk. `cold_range`
 looks at what a turn of a connection is about to send; what it finds is read by `fetch_in`, in a worker thread, after
-which sending does not block. The look is one byte here and there, without waiting (RWF_NOWAIT, of Linux); the kernel
-reads ahead in larger pieces, so few are enough. Where the system cannot tell, everything counts as being in memory.
+which sending does not block. The look is one byte here and there, without waiting (RWF_NOWAIT, of Linux). Where the system cannot tell, everything counts as being in memory.
 Knows no connection: who sends decides when to look.
 """
 
@@ -17,8 +16,8 @@ from typing import NamedTuple
 from ottla.server.transport import BYTES_PER_TURN_MAX, FileRange, Piece
 from ottla.storage.files import File
 
-# The kernel reads ahead at least as much as this when files are read in order.
-LOOK_EVERY_BYTES = 128 << 10
+# Files are written and read in order, and forgotten so: what is in memory is there in long runs.
+LOOK_EVERY_BYTES = 512 << 10
 FETCH_BYTES = 1 << 20
 
 Look = Callable[[int, list[bytearray], int, int], int]

@@ -207,9 +207,12 @@ class Connection:
                     return count > 0
             is_looked_at = True
             self._pass_count = 0
-            await self._wait_for_more()
-            if self._has_passed:
-                return True
+            if self._is_told:
+                await self._sleep()
+                if self._has_passed:
+                    return True
+            else:
+                await self._wait_readable()
         if window is not None:
             self._reader.fill(0)
         return False
@@ -229,11 +232,8 @@ class Connection:
             self._may_have_more = count == len(data) or self._has_ended
         return count
 
-    async def _wait_for_more(self) -> None:
+    async def _sleep(self) -> None:
         """Sleep until there is something to do that `ready` cannot do."""
-        if not self._is_told:
-            await self._wait_readable()
-            return
         self._parked = trio.lowlevel.current_task()
 
         def abort(_: object) -> trio.lowlevel.Abort:
@@ -278,8 +278,10 @@ class Connection:
         self._wake()
 
     async def _wait_readable(self) -> None:
-        with suppress(trio.ClosedResourceError):  # closed, or finishing: the caller looks
+        try:  # noqa: SIM105 (`suppress` would cost more, for each request)
             await trio.lowlevel.wait_readable(self._transport.socket)
+        except trio.ClosedResourceError:
+            pass  # closed, or finishing: the caller looks
 
     async def _wait_writable(self) -> None:
         with suppress(trio.ClosedResourceError):

@@ -121,6 +121,13 @@ class SocketTransport:
         """Send from the front of the queue what the socket takes now; whether anything was sent at all."""
         sent_bytes = 0
         try:
+            if len(queue) == 1 and type(answer := queue[0]) is bytes:  # as nearly always
+                sent_bytes = self.socket.send(answer)
+                if sent_bytes == len(answer):
+                    queue.popleft()
+                else:
+                    queue[0] = memoryview(answer)[sent_bytes:]
+                return True
             while queue and sent_bytes < BYTES_PER_TURN_MAX:
                 first = queue[0]
                 if type(first) is FileRange and self._uses_sendfile and first.size_bytes >= SENDFILE_BYTES_MIN:

@@ -8,12 +8,13 @@ costs little more than their names.
 from __future__ import annotations
 
 import os
+import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias
 
-from ottla.storage.batch_scan import BatchAt, LogFileDamaged, headers
+from ottla.storage.batch_scan import BatchAt, LogFileDamaged, header_at, headers
 from ottla.storage.files import Buffer, Disk, File
 from ottla.storage.log_config import INT_MAX, LogConfig
 from ottla.storage.offset_index import OffsetIndex
@@ -21,7 +22,7 @@ from ottla.storage.open_files import OpenFiles
 from ottla.storage.sparse_index import IndexDamaged
 from ottla.storage.time_index import TimeIndex
 from ottla.storage.transaction_index import AbortedSearch, TransactionIndex
-from ottla.wire.records import NO_TIMESTAMP
+from ottla.wire.records import HEADER_BYTES, NO_TIMESTAMP
 
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
@@ -285,10 +286,24 @@ class Segment:
 
     def first_batch_past(self, position: int, end: int) -> BatchAt:
         """The first batch from `position` on, where one begins, that ends after `end`, which is less than the size."""
+        likely = self._likely_at(end, position) if self.index.count else None
+        if likely is not None and likely.end_position > end:
+            return likely
         for batch in self._walk(self.index.entry_before, end, position):
             if batch.end_position > end:
                 return batch
         raise LogFileDamaged(f"{self.path(LOG_SUFFIX)}: no batch ends after byte {end} of {self.size_bytes}")
+
+    def _likely_at(self, position: int, known_position: int) -> BatchAt | None:
+        """The batch that the index has before a position: the one that lies there, if batches are large."""
+        try:
+            last_offset, start = self.index.entry_before(position)
+            if start <= known_position:
+                return None
+            found = header_at(self.file.path, self.file.read_at(start, HEADER_BYTES), 0, start)
+        except (IndexDamaged, LogFileDamaged, struct.error):
+            return None  # looked for by walking, it is found, or said to be missing
+        return found if found.last_offset == last_offset and found.end_position <= self.size_bytes else None
 
     def aborted(self, offset: int, end_offset: int) -> AbortedSearch:
         """The aborted transactions with records in a range, as far as their markers are in this segment."""

@@ -17,7 +17,7 @@ from ottla.storage.files import File, OsDisk
 from ottla.wire.messages.fetch import FetchRequest
 from tests.server.world import FETCH, a_world, fetched, fetching, in_trio, until, values_of
 
-SIZE = 10 * LOOK_EVERY_BYTES
+SIZE = 7 * LOOK_EVERY_BYTES
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="the system cannot tell")
 
@@ -47,7 +47,7 @@ def file(tmp_path: Path) -> File:
 def test_what_is_in_memory_is_not_cold(file: File) -> None:
     cache = Cache(range(SIZE))
     assert cold_range([b"header", FileRange(file, 100, SIZE - 100), b"trailer"], look=cache.look) is None
-    assert len(cache.looks) == 11, "few looks are enough"
+    assert len(cache.looks) == 8, "few looks are enough"
 
 
 @pytest.mark.parametrize("size_bytes", [1, 2, LOOK_EVERY_BYTES, LOOK_EVERY_BYTES + 1])
@@ -58,7 +58,7 @@ def test_the_last_byte_is_looked_at(file: File, size_bytes: int) -> None:
 
 def test_from_the_first_that_is_missing_on_all_is_cold(file: File) -> None:
     found = cold_range([FileRange(file, 0, SIZE)], look=Cache(range(3 * LOOK_EVERY_BYTES)).look)
-    assert found == Cold(file, 3 * LOOK_EVERY_BYTES, 7 * LOOK_EVERY_BYTES)
+    assert found == Cold(file, 3 * LOOK_EVERY_BYTES, 4 * LOOK_EVERY_BYTES)
 
 
 def test_no_more_is_looked_at_than_is_sent_in_a_turn(file: File) -> None:

@@ -97,7 +97,7 @@ def test_a_socket_may_take_whole_buffers_and_leave_the_next() -> None:
         def sendmsg(self, buffers: list[bytes], extra: tuple[()], flags: int) -> int:
             return len(buffers[0])
 
-        def send(self, buffer: bytes, flags: int) -> int:
+        def send(self, buffer: bytes, flags: int = 0) -> int:
             raise BlockingIOError
 
     queue: deque[Piece] = deque([b"first", b"second", b"third"])
@@ -230,7 +230,7 @@ def test_a_client_is_not_woken_for_a_header_whose_records_follow(file: OsFile) -
             sent.append((b"".join(buffers), flags))
             return sum(map(len, buffers))
 
-        def send(self, buffer: bytes, flags: int) -> int:
+        def send(self, buffer: bytes, flags: int = 0) -> int:
             sent.append((buffer, flags))
             return len(buffer)
 
