@@ -32,5 +32,6 @@ def test_every_row_has_as_many_cells_as_the_head() -> None:
 def test_a_key_that_nobody_reads_says_so() -> None:
     rows = {line.split("`")[1]: line for line in configuration.page().splitlines() if line.startswith("| `")}
     assert "*No effect.*" in rows["remote.log.storage.system.enable"]
-    for read in ("log.dirs", "log.retention.hours", "retention.ms", "compression.type", "num.partitions"):
+    bound = "group.consumer.min.session.timeout.ms"
+    for read in ("log.dirs", "log.retention.hours", "retention.ms", "compression.type", "num.partitions", bound):
         assert "*No effect.*" not in rows[read], read

@@ -1,7 +1,8 @@
 """Which configuration keys take effect: those that some code of the package reads.
 
 A key is read where its attribute is used, or where it stands by its name, outside of the declarations and of the checks
-that compare keys with each other. A broker's key is read as well if it stands in for one of a topic or a group that is.
+that compare keys with each other. A broker's key is read as well if it stands in for one of a topic or a group that is,
+or bounds one.
 Reads source code and nothing else.
 """
 
@@ -17,6 +18,7 @@ from ottla.config.broker import BrokerConfig
 from ottla.config.declared.client_metrics import ClientMetricsKeys
 from ottla.config.declared.group import GroupConfigKeys
 from ottla.config.declared.topic import TopicConfigKeys
+from ottla.config.group import BOUNDED, bounds
 
 KEY_SETS = (BrokerConfig, TopicConfigKeys, GroupConfigKeys, ClientMetricsKeys)
 PACKAGE = Path(__file__).resolve().parent.parent / "ottla"
@@ -59,4 +61,5 @@ def effective() -> frozenset[str]:
     stand_ins = {
         synonym for keys in KEY_SETS for key in keys.keys.values() if key.name in read for synonym in key.synonyms
     }
-    return frozenset(read | stand_ins)
+    bounding = {bound for name in BOUNDED if name in read for bound in bounds(name) if bound is not None}
+    return frozenset(read | stand_ins | bounding)
