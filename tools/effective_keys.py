@@ -29,6 +29,8 @@ DECLARING = tuple(
 )
 # Keys of tiered storage are compared with each other, but nothing is stored there.
 TIERED = re.compile(r"^remote\.|local\.retention")
+# Read by a function that stands among the checks, and is called by those who act on it.
+READ_AMONG_CHECKS = frozenset({"max.connections.per.ip.overrides"})
 # Something else in the package has the attribute of the key.
 NAMESAKES = frozenset({"request.timeout.ms"})
 
@@ -62,4 +64,4 @@ def effective() -> frozenset[str]:
         synonym for keys in KEY_SETS for key in keys.keys.values() if key.name in read for synonym in key.synonyms
     }
     bounding = {bound for name in BOUNDED if name in read for bound in bounds(name) if bound is not None}
-    return frozenset(read | stand_ins | bounding)
+    return frozenset(read | stand_ins | bounding | READ_AMONG_CHECKS)

@@ -88,6 +88,9 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a key longer than its record, behind others": lambda: patched(
         batch(*([b"a"] * 10)), HEADER_BYTES + 5 * ONE_LETTER_BYTES + KEY_POSITION, b"\x40"
     ),
+    "a key longer than its record, behind many others": lambda: patched(
+        batch(*([b"a"] * 40)), HEADER_BYTES + 30 * ONE_LETTER_BYTES + KEY_POSITION, b"\x40"
+    ),
     "bytes behind the records": lambda: with_body(b"\x0e\0\0\0\1\2a\0\0\0\0"),
     "no bytes": lambda: with_body(b""),
     "an emptied batch": lambda: with_body(b"", count=0),

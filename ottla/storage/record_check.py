@@ -28,7 +28,7 @@ DECOMPRESSED_BYTES_MAX = 256 << 20
 CODECS = frozenset(Codec)
 NONE = int(Codec.NONE)
 # So many records are few.
-FEW = 4
+FEW = 16
 # A larger batch is not looked into, since it would be copied; or, the second, decompressed once more.
 LOOKED_INTO_BYTES_MAX = (1 << 20, 1 << 12)
 # Where a batch, and a message of the formats before it, has its length; and the least that such a message may have.

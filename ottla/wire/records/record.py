@@ -19,6 +19,7 @@ from ottla.wire.records.hop import BODY_BYTES_MIN, hop, invalid, read_length
 
 RECORD_BYTES_MIN = 1 + BODY_BYTES_MIN
 _HEADER_BYTES_MIN = 2
+KEY_AND_VALUE = range(2)
 
 Header = tuple[bytes, bytes | None]
 # Deltas of timestamp and offset, key, value, headers.
@@ -81,22 +82,40 @@ def largest_timestamp(batch: RecordBatch, count: int) -> int | None:
     largest_delta = -INT64_MAX
     try:
         for _ in range(count):
-            zigzag, position = read_uvarint(data, position)
+            zigzag = data[position]
+            if zigzag < 0x80:  # a number of one byte; most are, or of two
+                position += 1
+            elif (second := data[position + 1]) < 0x80:
+                zigzag += (second << 7) - 0x80
+                position += 2
+            else:
+                zigzag, position = read_uvarint(data, position)
             if zigzag & 1:
                 return None
             end = position + (zigzag >> 1)
-            zigzag = data[position + 1]  # behind the attributes
+            zigzag = data[position + 1]  # of the timestamp's delta, behind the attributes
             if zigzag < 0x80:
-                delta, position = zigzag >> 1 ^ -(zigzag & 1), position + 2
+                delta = zigzag >> 1 ^ -(zigzag & 1)
+                position += 2
             else:
                 delta, position = read_varlong(data, position + 1)
             if delta > largest_delta:
                 largest_delta = delta
-            _, position = read_uvarint(data, position)
-            key, position = read_uvarint(data, position)
-            value, position = read_uvarint(data, position if key & 1 else position + (key >> 1))
-            if not value & 1:
-                position += value >> 1
+            if data[position] < 0x80:
+                position += 1
+            else:
+                _, position = read_uvarint(data, position)
+            for _ in KEY_AND_VALUE:
+                zigzag = data[position]
+                if zigzag < 0x80:
+                    position += 1
+                elif (second := data[position + 1]) < 0x80:
+                    zigzag += (second << 7) - 0x80
+                    position += 2
+                else:
+                    zigzag, position = read_uvarint(data, position)
+                if not zigzag & 1:  # it is not null
+                    position += zigzag >> 1
             if position + 1 != end or data[position]:
                 return None
             position = end
