@@ -12,6 +12,7 @@ import ctypes
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -97,24 +98,27 @@ def _held_port(host: str) -> Iterator[int]:
 
 async def _run_all(nodes: list[dict[str, str]]) -> int:
     statuses: list[int] = []
-    brokers: list[trio.Process] = []
+    brokers: list[subprocess.Popen[bytes]] = []
     async with trio.open_nursery() as nursery:
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async with trio.open_nursery() as running:
                 for number, settings in enumerate(nodes, 1):
-                    words = [word for key, value in settings.items() for word in (f"--{key}", value)]
-                    process = await trio.lowlevel.open_process(
-                        [sys.executable, "-m", "ottla", "serve", *words],
-                        stdin=None,
-                        stdout=-1,
-                        start_new_session=True,  # a Ctrl-C is for us alone, who pass it on
-                        preexec_fn=_end_with_parent,
-                    )
-                    brokers.append(process)
-                    running.start_soon(_watch, number, process, statuses, len(nodes))
+                    brokers.append(_start(settings))
+                    running.start_soon(_watch, number, brokers[-1], statuses, len(nodes))
                 nursery.start_soon(_pass_on, signals, brokers)
             nursery.cancel_scope.cancel()
     return EXIT_FAILED if any(statuses) else EXIT_OK
+
+
+def _start(settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """By this thread, and no other: a broker ends with the thread that started it, and trio's own come and go."""
+    words = [word for key, value in settings.items() for word in (f"--{key}", value)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "ottla", "serve", *words],
+        stdout=subprocess.PIPE,
+        start_new_session=True,  # a Ctrl-C is for us alone, who pass it on
+        preexec_fn=_end_with_parent,
+    )
 
 
 def _end_with_parent() -> None:
@@ -123,23 +127,24 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-async def _watch(number: int, process: trio.Process, statuses: list[int], count: int) -> None:
+async def _watch(number: int, process: subprocess.Popen[bytes], statuses: list[int], count: int) -> None:
     """Print what a broker prints, and what becomes of it."""
     assert process.stdout is not None
     pending = b""
-    async for data in process.stdout:
-        *lines, pending = (pending + data).split(b"\n")
-        for line in lines:
-            print(f"[{number}] {line.decode(errors='replace')}", flush=True)
-    status = await process.wait()
+    async with trio.lowlevel.FdStream(os.dup(process.stdout.fileno())) as stream:
+        process.stdout.close()
+        async for data in stream:
+            *lines, pending = (pending + data).split(b"\n")
+            for line in lines:
+                print(f"[{number}] {line.decode(errors='replace')}", flush=True)
+    status = await trio.to_thread.run_sync(process.wait)
     statuses.append(status)
     if status:
         left = count - len(statuses)
         print(f"ottla: broker {number} ended with status {status}; {left} are left", file=sys.stderr, flush=True)
 
 
-async def _pass_on(signals: object, brokers: list[trio.Process]) -> None:
+async def _pass_on(signals: object, brokers: list[subprocess.Popen[bytes]]) -> None:
     async for number in signals:  # type: ignore[attr-defined]
         for process in brokers:
-            if process.returncode is None:
-                process.send_signal(number)
+            process.send_signal(number)  # to nobody, if it has ended

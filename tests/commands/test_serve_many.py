@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,15 @@ from ottla.commands.serve_many import nodes_of
 from ottla.config.loading import load
 from ottla.wire.messages.metadata import DescribeClusterRequest
 from tests.server.node_process import NodeProcess
+
+# `ottla serve` where no thread waits for more work: each ends when it has nothing to do.
+WITHOUT_IDLE_THREADS = """
+import sys
+import trio._core._thread_cache as threads
+threads.IDLE_TIMEOUT = 0
+from ottla.cli import main
+sys.exit(main(sys.argv[4:]))
+"""
 
 
 def serves(number: int) -> re.Pattern[str]:
@@ -71,3 +81,17 @@ def test_three_are_one_cluster_until_they_are_told_to_stop(tmp_path: Path) -> No
     finally:
         process.close()
     assert sorted(one.name for one in tmp_path.iterdir()) == ["broker-1", "broker-2", "broker-3"]
+
+
+def test_a_cluster_outlives_the_threads_of_whoever_started_it(tmp_path: Path) -> None:
+    """A broker that is to end with its parent ends with the thread that started it."""
+    words = ("--brokers", "3", "--log.dirs", str(tmp_path), "--listeners", "PLAINTEXT://127.0.0.1:0")
+    process = NodeProcess(*words, inside=(sys.executable, "-c", WITHOUT_IDLE_THREADS))
+    try:
+        addresses = [process.line(serves(number))[1] for number in (1, 2, 3)]
+        with Client(addresses[2]) as client:
+            cluster = client.request(DescribeClusterRequest(include_cluster_authorized_operations=False))
+        assert {one.broker_id for one in cluster.brokers} == {1, 2, 3}
+        assert process.stop() == 0, process.printed
+    finally:
+        process.close()
