@@ -2,8 +2,8 @@
 
 A range of a file that is sent from the loop must be in memory, or everybody waits for one reader's disk. `cold_range`
 looks at what a turn of a connection is about to send; what it finds is read by `fetch_in`, in a worker thread, after
-which sending does not block. The look is one byte here and there, without waiting (RWF_NOWAIT, of Linux). Where the system cannot tell, everything counts as being in memory.
-Knows no connection: who sends decides when to look.
+which sending does not block. The look is one byte here and there, without waiting (RWF_NOWAIT, of Linux). Where the
+system cannot tell, everything counts as being in memory. Knows no connection: who sends decides when to look.
 """
 
 from __future__ import annotations

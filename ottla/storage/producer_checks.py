@@ -1,12 +1,13 @@
 """Whether a leader may append a producer's batch: epochs, sequence numbers, transactions.
 
 Pure functions over what is known of the producer; they change nothing. The rules are Kafka 4.3's (KIP-98, KIP-360,
-KIP-890). UNKNOWN_PRODUCER_ID is never raised: a producer that was forgotten may go on with any sequence number.
+KIP-890), but for a batch that is in the log and older than those that are remembered. UNKNOWN_PRODUCER_ID is never
+raised: a producer that was forgotten may go on with any sequence number.
 """
 
 from __future__ import annotations
 
-from ottla.storage.producer_entry import ProducerEntry
+from ottla.storage.producer_entry import AppendedBatch, ProducerEntry
 from ottla.storage.producer_verification import Verification
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import (
@@ -30,7 +31,9 @@ def check_epoch(entry: ProducerEntry, producer_epoch: int) -> None:
         raise _error(ErrorCode.INVALID_PRODUCER_EPOCH, entry, reason)
 
 
-def check_sequence(entry: ProducerEntry, batch: RecordBatch, verification: Verification | None) -> None:
+def check_sequence(
+    entry: ProducerEntry, batch: RecordBatch, verification: Verification | None, committed_end: int = 0
+) -> None:
     """The batch must follow the producer's last one; `verification` is the question under way, if there is one."""
     sequence = batch.base_sequence
     if sequence < 0:
@@ -45,7 +48,25 @@ def check_sequence(entry: ProducerEntry, batch: RecordBatch, verification: Verif
         return
     expected = entry.next_sequence if batch.producer_epoch == entry.producer_epoch else 0
     if sequence != expected:
+        _check_not_in_log(entry, batch, committed_end)
         raise _out_of_order(entry, batch, expected)
+
+
+def _check_not_in_log(entry: ProducerEntry, batch: RecordBatch, committed_end: int) -> None:
+    """Whether this is an old batch once more: one that is in the log, before the last five of its producer.
+
+    Java's producer has five in flight to each leader, so that after an election the old ones come again behind more
+    than five new ones. Kafka says that they are out of order; then Java sends them for ever, and librdkafka gives up
+    (KAFKA-9199). To both DUPLICATE_SEQUENCE_NUMBER is a success without an offset. As such it has to wait until the
+    batch is committed; where that is not known, the client is to ask again.
+    """
+    count = batch.last_offset_delta + 1
+    if batch.producer_epoch != entry.producer_epoch or not entry.came_before(batch.base_sequence, count):
+        return
+    oldest = AppendedBatch(*entry.batches[0])
+    is_committed = oldest.first_offset <= committed_end
+    code = ErrorCode.DUPLICATE_SEQUENCE_NUMBER if is_committed else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    raise _error(code, entry, f"sequence numbers from {batch.base_sequence} on are in the log already")
 
 
 def check_begins_verified(entry: ProducerEntry, guard: Verification | None, verification: Verification | None) -> None:

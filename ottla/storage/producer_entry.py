@@ -41,14 +41,16 @@ class ProducerEntry:
 
     `batches` are tuples like AppendedBatch, oldest first: a named one takes as long to make as all the rest of an
     append. While `gap_count` is not 0, their sequence numbers do not all follow each other, which no leader allows but
-    a follower may have to take: a batch can then be in sequence and yet be one of them. `last_timestamp` is the
-    producer's time and goes into snapshots, `touched_ms` is ours and expiry goes by it.
+    a follower may have to take: a batch can then be in sequence and yet be one of them. So many sequence numbers as
+    `in_log_count` says, up to the last one, are known to be in the log. `last_timestamp` is the producer's time and
+    goes into snapshots, `touched_ms` is ours and expiry goes by it.
     """
 
     __slots__ = (
         "batches",
         "coordinator_epoch",
         "gap_count",
+        "in_log_count",
         "last_timestamp",
         "next_sequence",
         "producer_epoch",
@@ -73,6 +75,7 @@ class ProducerEntry:
         self.touched_ms = NO_TIMESTAMP
         self.next_sequence = 0
         self.gap_count = 0
+        self.in_log_count = 0
         self.batches: list[tuple[int, int, int, int]] = []
 
     def __repr__(self) -> str:
@@ -97,6 +100,7 @@ class ProducerEntry:
         self.batches.clear()
         self.next_sequence = 0
         self.gap_count = 0
+        self.in_log_count = 0
 
     def add_batch(
         self, first_sequence: int, last_sequence: int, last_offset: int, offset_delta: int, timestamp: int
@@ -104,8 +108,10 @@ class ProducerEntry:
         batches = self.batches
         if first_sequence != self.next_sequence and batches:
             self.gap_count = BATCHES_MAX - 1
+            self.in_log_count = 0
         elif self.gap_count:
             self.gap_count -= 1
+        self.in_log_count += offset_delta + 1
         batches.append((last_sequence, last_offset, offset_delta, timestamp))
         if len(batches) > BATCHES_MAX:
             del batches[0]
@@ -116,15 +122,31 @@ class ProducerEntry:
     def recall(self, earlier: Sequence[RecordBatch]) -> None:
         """Remember batches of this epoch, oldest first, that came right before those that are remembered."""
         batches = self.batches
+        if not batches:
+            return
+        oldest = AppendedBatch(*batches[0])
         for batch in reversed(earlier):
-            if not batches or len(batches) == BATCHES_MAX:
-                return
-            oldest = AppendedBatch(*batches[0])
             if batch.last_offset >= oldest.last_offset:
                 continue
             if (batch.last_sequence + 1) & SEQUENCE_MAX != oldest.first_sequence:
                 return
-            batches.insert(0, (batch.last_sequence, batch.last_offset, batch.last_offset_delta, batch.max_timestamp))
+            found = (batch.last_sequence, batch.last_offset, batch.last_offset_delta, batch.max_timestamp)
+            oldest = AppendedBatch(*found)
+            self.in_log_count += batch.last_offset_delta + 1
+            if len(batches) < BATCHES_MAX:
+                batches.insert(0, found)
+
+    def came_before(self, first_sequence: int, count: int) -> bool:
+        """Whether these sequence numbers are known to be in the log before the batches that are remembered.
+
+        Numbers begin again after 2**31 - 1: of two halves, one is behind the first of those, and one is ahead.
+        """
+        if not self.batches:
+            return False
+        oldest = AppendedBatch(*self.batches[0]).first_sequence
+        remembered_count = (self.next_sequence - oldest) & SEQUENCE_MAX
+        behind = (oldest - first_sequence) & SEQUENCE_MAX
+        return count <= behind <= min(self.in_log_count - remembered_count, SEQUENCE_MAX // 2)
 
     def find_batch(self, first_sequence: int, last_sequence: int) -> AppendedBatch | None:
         """The batch with exactly these sequence numbers, if it is still remembered."""

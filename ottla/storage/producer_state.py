@@ -6,9 +6,10 @@ write then fails, `truncate_and_reload` goes back to what the log holds. Where `
 the log appends to the transaction index if it was aborted and then calls `complete`. Batches without a
 producer id never come here, but move `end_offset` too: the log sets it for them.
 
-The rules are those of Kafka 4.3, with two differences. Expiry goes by when this broker last saw a producer and not by
-timestamps that the producer chose, and a restart begins that time anew: dedupe must not end because records are old.
-And at most `producers_max` producers are kept, the longest idle one going first, where Kafka keeps any number.
+The rules are those of Kafka 4.3, with three differences. An old batch that comes again is known for what it is, however
+many have come since (`check_sequence`). Expiry goes by when this broker last saw a producer and not by timestamps
+that the producer chose, and a restart begins that time anew: dedupe must not end because records are old. And at most
+`producers_max` producers are kept, the longest idle one going first, where Kafka keeps any number.
 """
 
 from __future__ import annotations
@@ -103,10 +104,12 @@ class ProducerState:
         *,
         guard: Verification | None = None,
         transaction_version: int = 0,
+        committed_end: int = 0,
     ) -> AppendedBatch | None:
         """Raise if the batch may not be appended; return the one that is in the log if this is the same once more.
 
-        `guard` is what `verify` gave, `transaction_version` counts for markers. Replication is not checked: its batches
+        `guard` is what `verify` gave, `transaction_version` counts for markers; what is before `committed_end` will not
+        be lost. Replication is not checked: its batches
         come many at a time, and each has been checked by the leader with the one before it in place.
         """
         entry = self._producers.get(batch.producer_id)
@@ -126,7 +129,7 @@ class ProducerState:
             if batch.is_control:
                 self._check_control(batch, origin, transaction_version)
                 return None
-            return self._check_data(batch, origin, guard)
+            return self._check_data(batch, origin, guard, committed_end)
         except KafkaError as error:
             raise KafkaError(error.code, f"{self.topic_partition}, {error.message}") from None
 
@@ -135,7 +138,9 @@ class ProducerState:
             raise KafkaError(ErrorCode.INVALID_RECORD, f"producer {batch.producer_id} sent a control batch")
         check_marker(self._known(batch.producer_id), batch, transaction_version)
 
-    def _check_data(self, batch: RecordBatch, origin: AppendOrigin, guard: Verification | None) -> AppendedBatch | None:
+    def _check_data(
+        self, batch: RecordBatch, origin: AppendOrigin, guard: Verification | None, committed_end: int
+    ) -> AppendedBatch | None:
         """What is not simply the next batch of a producer that is known."""
         if origin is _CLIENT and (appended := self.duplicate_of(batch)) is not None:
             return appended
@@ -146,7 +151,7 @@ class ProducerState:
         if begins and self.is_verification_required:
             check_begins_verified(entry, guard, verification)
         if origin is _CLIENT:
-            check_sequence(entry, batch, verification)
+            check_sequence(entry, batch, verification, committed_end)
         if not batch.is_transactional:
             check_no_open_transaction(entry)
         return None

@@ -59,10 +59,53 @@ def test_a_batch_sent_again_is_told_where_it_is() -> None:
         appended = state.check(data_batch(7, 2 * n, 999, count=2))
         assert appended is not None
         assert (appended.first_offset, appended.last_offset, appended.timestamp) == (10 * n, 10 * n + 1, n)
-    assert code_of_check(state, data_batch(7, 0, 999, count=2)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert state.duplicate_of(data_batch(7, 0, 999, count=2)) is None
     assert state.duplicate_of(data_batch(7, 10, 999, count=1)) is None
     assert state.duplicate_of(data_batch(7, 10, 999, count=2, epoch=1)) is None
     assert state.duplicate_of(data_batch(9, 10, 999)) is None
+
+
+def refused_old(state: ProducerState, sequence: int, count: int, committed_end: int = 1000) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        state.check(data_batch(7, sequence, 999, count=count), committed_end=committed_end)
+    return caught.value.code
+
+
+def test_a_batch_before_the_last_five_is_known_to_be_in_the_log() -> None:
+    """KAFKA-9199: Kafka takes it for one out of order, and Java's producer then sends it for ever."""
+    state = state_with(*(data_batch(7, 2 * n, 10 * n, count=2) for n in range(8)))
+    for n in range(3):
+        assert refused_old(state, 2 * n, 2) is ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+    # The oldest that is remembered begins at offset 30: what came before it may not be replicated yet.
+    assert refused_old(state, 0, 2, committed_end=30) is ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+    assert refused_old(state, 0, 2, committed_end=29) is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    # Neither what is partly among the last five, nor what they hold in other batches, nor what comes too early.
+    assert refused_old(state, 4, 4) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refused_old(state, 7, 2) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refused_old(state, 17, 1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_what_was_never_seen_is_not_taken_for_being_in_the_log() -> None:
+    """A producer that was forgotten goes on with any number: those before it may be lost."""
+    state = state_with(*(data_batch(7, 100 + n, n) for n in range(8)))
+    assert refused_old(state, 99, 1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refused_old(state, 99, 2) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refused_old(state, 100, 1) is ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+
+
+def test_an_epoch_knows_nothing_of_the_numbers_of_the_one_before() -> None:
+    state = state_with(
+        *(data_batch(7, n, n) for n in range(20)), *(data_batch(7, n, 20 + n, epoch=1) for n in range(3))
+    )
+    assert code_of_check(state, data_batch(7, 12, 999, epoch=1)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert code_of_check(state, data_batch(7, 12, 999)) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_old_batches_are_known_across_the_end_of_the_numbers() -> None:
+    state = state_with(*(data_batch(7, (SEQUENCE_MAX - 3 + n) & SEQUENCE_MAX, n) for n in range(12)))
+    assert refused_old(state, SEQUENCE_MAX - 2, 1) is ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+    assert refused_old(state, 1, 1) is ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+    assert refused_old(state, 50, 1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_a_gap_is_refused() -> None:
