@@ -171,7 +171,9 @@ def test_a_look_goes_no_farther_than_it_is_told() -> None:
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("value", [None, b"", b"value", bytes(70), bytes(9000)])
 @pytest.mark.parametrize("key", [None, b"", b"key", bytes(70)])
-def test_a_quick_look_tells_the_largest_time_of_usual_records(key: bytes | None, value: bytes | None, count: int) -> None:
+def test_a_quick_look_tells_the_largest_time_of_usual_records(
+    key: bytes | None, value: bytes | None, count: int
+) -> None:
     builder = BatchBuilder()
     for timestamp in (5, 9_000_000, 7, 11)[:count]:
         builder.append(key, value, timestamp=timestamp)
