@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ottla.coordinators.assignors import ASSIGNORS
@@ -42,9 +42,10 @@ class Surroundings:
         self._hashes: dict[str, int] = {}
         self._sets: dict[frozenset[str], KnownSet] = {}
 
-    def metadata_hash(self, topic_names: frozenset[str]) -> int:
+    def metadata_hash(self, topic_names: Iterable[str]) -> int:
         """The hash of those topics that exist."""
-        return (self._sets.get(topic_names) or self._look_up(topic_names)).metadata_hash
+        names = frozenset(topic_names)
+        return (self._sets.get(names) or self._look_up(names)).metadata_hash
 
     def topic_ids(self, topic_names: frozenset[str]) -> frozenset[bytes]:
         """The ids of those topics that exist."""

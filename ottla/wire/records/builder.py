@@ -129,7 +129,7 @@ class BatchBuilder:
 
 def plain_batch(records: Iterable[tuple[bytes, bytes | None]], timestamp: int, codec: Codec = Codec.NONE) -> bytes:
     """A batch of keys and values that were all written at one time: what coordinators keep, several times a request."""
-    pieces = []
+    pieces: list[bytes] = []
     count = 0
     for key, value in records:
         if value is None:
