@@ -7,6 +7,9 @@ each connection serve what came, on the spot. The tasks of the connections sleep
 The system tells of a socket once for all that has come (edge-triggered): whoever has been told reads until he has seen
 the end, or remembers that he was told. It costs a look more than waiting does, which a crowd shares and a few do not:
 those who come while there are few wait for themselves, and so do all where there is no epoll.
+
+Answers of a crowd go out a few at a time: to send costs most where it wakes somebody, and whoever serves many
+connections is awake by the second of them.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ import trio
 HAS_EPOLL = hasattr(select, "epoll")
 # So many are served before others have their turn.
 EVENTS_MAX = 128
+# So many are answered together. A client that serves many connections, as a proxy does, is woken once for all of them;
+# the first of them waits for the work of the others, less than a millisecond.
+ANSWERS_TOGETHER = 16
 # So many connections are a crowd.
 CROWD_MIN = 64
 
@@ -26,8 +32,11 @@ CROWD_MIN = 64
 class Reader(Protocol):
     """Somebody who is told when something can be read."""
 
-    def ready(self, *, has_ended: bool) -> None:
-        """Something has come, or also the end of the stream, or an error. Raises nothing."""
+    def ready(self, *, has_ended: bool) -> bool:
+        """Something has come, or also the end of the stream, or an error; whether to call back. Raises nothing."""
+
+    def answer_ready(self) -> None:
+        """Send the answers that are there. Raises nothing."""
 
 
 class Readiness:
@@ -60,9 +69,22 @@ class Readiness:
             try:
                 while True:
                     await trio.lowlevel.wait_readable(epoll.fileno())
-                    for fileno, events in epoll.poll(0, EVENTS_MAX):
-                        reader = self._readers.get(fileno)  # one before it may have closed it
-                        if reader is not None:
-                            reader.ready(has_ended=events != select.EPOLLIN)
+                    self._serve(epoll.poll(0, EVENTS_MAX))
             finally:
                 self._epoll = None
+
+    def _serve(self, events: list[tuple[int, int]]) -> None:
+        answering: list[Reader] = []
+        for fileno, event in events:
+            reader = self._readers.get(fileno)  # one before it may have closed it
+            if reader is not None and reader.ready(has_ended=event != select.EPOLLIN):
+                answering.append(reader)
+                if len(answering) == ANSWERS_TOGETHER:
+                    _answer(answering)
+        _answer(answering)
+
+
+def _answer(answering: list[Reader]) -> None:
+    for reader in answering:
+        reader.answer_ready()
+    answering.clear()
