@@ -125,7 +125,7 @@ def _told(member: Member, request: ConsumerGroupHeartbeatRequest, context: Reque
             subscription.regex if regex is None else regex,
         )
     timeout_ms = request.rebalance_timeout_ms
-    return member._replace(
+    return member.saying(
         instance_id=member.instance_id if request.instance_id is None else request.instance_id,
         rack_id=member.rack_id if request.rack_id is None else request.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
