@@ -252,40 +252,34 @@ class Connection:
     def ready(self, *, has_ended: bool) -> bool:
         """Serve what has come while the task sleeps; it is woken for all that takes more than one pass."""
         self._has_ended = self._has_ended or has_ended
-        if self._parked is None or self._reader.pending_bytes or has_ended:
-            self._may_have_more = True
-            self._wake()
-            return False
         try:
-            return self._serve_at_once()
+            if self._parked is not None and not (self._reader.pending_bytes or has_ended):
+                return self._serve_at_once()
+            self._may_have_more = True
         except Exception as error:
             self.send()
             self._failure = error
-            self._wake()
-            return False
+        self._wake()
+        return False
 
     def _serve_at_once(self) -> bool:
         count = self._take(None)
-        if count is None:
-            return False
         if count:
             self.active_at = trio.current_time()
             self.handle_pass(sends=False)
             if not (self._is_behind or self._may_have_more or self._reader.pending_bytes):
                 return bool(self._queue)
             self.send()
-            if self._is_closed:
-                return False
-            self._has_passed = True
-        else:
-            self._may_have_more = True  # the task finds the same, and ends
-        self._wake()
+        if count is not None:
+            self._has_passed = count > 0
+            self._may_have_more = self._may_have_more or not count  # the task finds the end too, and ends
+            self._wake()
         return False
 
     def answer_ready(self) -> None:
         """Send what `ready` has left; the task is woken for what the socket does not take."""
         self.send()
-        if self._queue and not self._is_closed:
+        if self._queue:
             self._has_passed = True
             self._wake()
 

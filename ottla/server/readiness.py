@@ -15,6 +15,8 @@ connections is awake by the second of them.
 from __future__ import annotations
 
 import select
+import time
+from collections.abc import Callable
 from typing import Protocol
 
 import trio
@@ -22,9 +24,9 @@ import trio
 HAS_EPOLL = hasattr(select, "epoll")
 # So many are served before others have their turn.
 EVENTS_MAX = 128
-# So many are answered together. A client that serves many connections, as a proxy does, is woken once for all of them;
-# the first of them waits for the work of the others, less than a millisecond.
+# So many are answered together, if their work is small: who comes first waits for the work of the others.
 ANSWERS_TOGETHER = 16
+ANSWER_WITHIN_SECONDS = 0.0005
 # So many connections are a crowd.
 CROWD_MIN = 64
 
@@ -40,8 +42,9 @@ class Reader(Protocol):
 
 
 class Readiness:
-    def __init__(self, crowd_min: int = CROWD_MIN) -> None:
+    def __init__(self, crowd_min: int = CROWD_MIN, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.crowd_min = crowd_min
+        self._monotonic = monotonic
         self._readers: dict[int, Reader] = {}
         self._epoll: select.epoll | None = None
 
@@ -75,12 +78,15 @@ class Readiness:
 
     def _serve(self, events: list[tuple[int, int]]) -> None:
         answering: list[Reader] = []
+        answer_at = 0.0
         for fileno, event in events:
             reader = self._readers.get(fileno)  # one before it may have closed it
             if reader is not None and reader.ready(has_ended=event != select.EPOLLIN):
+                if not answering:
+                    answer_at = self._monotonic() + ANSWER_WITHIN_SECONDS
                 answering.append(reader)
-                if len(answering) == ANSWERS_TOGETHER:
-                    _answer(answering)
+            if answering and (len(answering) == ANSWERS_TOGETHER or self._monotonic() >= answer_at):
+                _answer(answering)
         _answer(answering)
 
 

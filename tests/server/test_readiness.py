@@ -11,7 +11,7 @@ import trio.testing
 
 from ottla.server.connection import Connection
 from ottla.server.parking import Pending
-from ottla.server.readiness import ANSWERS_TOGETHER, CROWD_MIN, EVENTS_MAX, Readiness
+from ottla.server.readiness import ANSWER_WITHIN_SECONDS, ANSWERS_TOGETHER, CROWD_MIN, EVENTS_MAX, Readiness
 from ottla.server.transport import RECEIVE_BYTES
 from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.produce import ProduceRequest
@@ -36,13 +36,16 @@ class Told:
 
 
 class Answering:
-    """Writes down, among others, when it was told and when it was to answer."""
+    """Writes down, among others, when it was told and when it was to answer; being told takes its time."""
 
-    def __init__(self, story: list[str]) -> None:
+    def __init__(self, story: list[str], clock: list[float], takes_seconds: float) -> None:
         self._story = story
+        self._clock = clock
+        self._takes_seconds = takes_seconds
 
     def ready(self, *, has_ended: bool) -> bool:
         self._story.append("told")
+        self._clock[0] += self._takes_seconds
         return True
 
     def answer_ready(self) -> None:
@@ -96,25 +99,36 @@ async def test_more_than_one_look_takes_are_all_told() -> None:
             one.close()
 
 
-@in_trio
-async def test_a_few_are_answered_together_and_nobody_waits_for_more_than_these() -> None:
-    pairs = [socket.socketpair() for _ in range(ANSWERS_TOGETHER + 2)]
+async def told_and_answered(count: int, takes_seconds: float) -> list[str]:
+    pairs = [socket.socketpair() for _ in range(count)]
     story: list[str] = []
-    readiness = Readiness()
+    clock = [0.0]
+    readiness = Readiness(monotonic=lambda: clock[0])
     for _, theirs in pairs:
         theirs.send(b"x")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(readiness.run)
         await until(lambda: readiness.is_running)
         for ours, _ in pairs:
-            readiness.add(ours.fileno(), Answering(story), among=CROWD_MIN)
+            readiness.add(ours.fileno(), Answering(story, clock, takes_seconds), among=CROWD_MIN)
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
-    first, rest = ["told"] * ANSWERS_TOGETHER + ["answers"] * ANSWERS_TOGETHER, ["told"] * 2 + ["answers"] * 2
-    assert story == first + rest
     for pair in pairs:
         for one in pair:
             one.close()
+    return story
+
+
+@in_trio
+async def test_a_few_are_answered_together_and_nobody_waits_for_more_than_these() -> None:
+    first, rest = ["told"] * ANSWERS_TOGETHER + ["answers"] * ANSWERS_TOGETHER, ["told"] * 2 + ["answers"] * 2
+    assert await told_and_answered(ANSWERS_TOGETHER + 2, 0.0) == first + rest
+
+
+@in_trio
+async def test_nobody_waits_long_for_the_work_of_others() -> None:
+    two = ["told"] * 2 + ["answers"] * 2
+    assert await told_and_answered(5, ANSWER_WITHIN_SECONDS) == [*two, *two, "told", "answers"]
 
 
 async def sleeping(world: World) -> Connection:
