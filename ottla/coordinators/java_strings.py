@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import array
 import sys
+from functools import lru_cache
 from operator import mul
 
 # Every request of a member is sent to its shard by this hash: names are added up in one go.
 NAME_LENGTH_MAX = 256
+# Of so many groups the partition is remembered: members ask about the same one again and again.
+GROUPS_KNOWN_MAX = 1 << 13
 _POWERS = tuple(pow(31, exponent, 1 << 32) for exponent in range(NAME_LENGTH_MAX))
 
 
@@ -30,6 +33,7 @@ def _utf_16_units(text: str) -> array.array[int]:
     return units
 
 
+@lru_cache(GROUPS_KNOWN_MAX)
 def group_partition(group_id: str, partition_count: int) -> int:
     """The partition of the offsets topic that keeps the group: the signed hash without its sign, modulo."""
     value = java_hash(group_id)

@@ -175,7 +175,7 @@ class GroupShard:
     ) -> Outcome[OffsetCommitResponse]:
         group = offset_commit.group_to_commit_to(self.state, request, context.version)
         outcome = offset_commit.commit(self.state, group, request, context, now_ms)
-        if isinstance(group, ClassicGroup) and group.state in (ClassicState.STABLE, ClassicState.PREPARING):
+        if type(group) is ClassicGroup and group.state in (ClassicState.STABLE, ClassicState.PREPARING):
             self.classic.touch(group, request.member_id, now_ms)
         return outcome
 

@@ -14,6 +14,7 @@ from ottla.wire.errors import KafkaError
 from ottla.wire.schema import StoredRecord
 
 _NUMBER = struct.Struct(">h")
+_SMALL_NUMBERS = tuple(_NUMBER.pack(number) for number in range(256))
 
 
 class StoredRecordError(Exception):
@@ -25,10 +26,10 @@ def encode(record: Record) -> tuple[bytes, bytes | None]:
     key, value, version = record
     assert key.type_id is not None, f"{type(key).__name__} is no key of the offsets topic"
     # Without fields of type `records` a message is one piece.
-    stored_key = _NUMBER.pack(key.type_id) + key.encoder(0)(key)[0]
+    stored_key = _SMALL_NUMBERS[key.type_id] + key.encoder(0)(key)[0]
     if value is None:
         return stored_key, None
-    return stored_key, _NUMBER.pack(version) + value.encoder(version)(value)[0]
+    return stored_key, _SMALL_NUMBERS[version] + value.encoder(version)(value)[0]
 
 
 def decode(key: bytes | None, value: bytes | None) -> Record | None:

@@ -7,7 +7,6 @@ epochs or who may see a topic.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -73,7 +72,7 @@ def all_wanted_names(subscriptions: Iterable[Subscription], resolved: Mapping[st
     return frozenset().union(*(wanted_names(subscription, resolved) for subscription in subscriptions))
 
 
-def all_alike(subscriptions: Counter[Subscription]) -> bool:
+def all_alike(subscriptions: Iterable[Subscription]) -> bool:
     """Whether all members want the same topics; names beside an expression count as a mixture, as they do in Kafka."""
     distinct = list(subscriptions)
     return not distinct or (len(distinct) == 1 and not (distinct[0].names and distinct[0].regex))

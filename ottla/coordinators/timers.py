@@ -42,6 +42,14 @@ class Timers:
         if look is None or deadline_ms < look:
             self._look_at(key, deadline_ms)
 
+    def put_off(self, key: Hashable, deadline_ms: int) -> bool:
+        """Do what is to be done under the key at a later time; False if there is nothing, or it would be earlier."""
+        timer = self._timers.get(key)
+        if timer is None or deadline_ms < timer.deadline_ms:
+            return False
+        self._timers[key] = Timer(deadline_ms, timer.action)
+        return True
+
     def cancel(self, key: Hashable) -> None:
         self._timers.pop(key, None)
 

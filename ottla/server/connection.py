@@ -249,33 +249,39 @@ class Connection:
         if task is not None:
             trio.lowlevel.reschedule(task)
 
-    def ready(self, *, has_ended: bool) -> None:
+    def ready(self, *, has_ended: bool) -> bool:
         """Serve what has come while the task sleeps; it is woken for all that takes more than one pass."""
         self._has_ended = self._has_ended or has_ended
-        if self._parked is None or self._reader.pending_bytes or has_ended:
-            self._may_have_more = True
-            self._wake()
-            return
         try:
-            self._serve_at_once()
+            if self._parked is not None and not (self._reader.pending_bytes or has_ended):
+                return self._serve_at_once()
+            self._may_have_more = True
         except Exception as error:
+            self.send()
             self._failure = error
-            self._wake()
+        self._wake()
+        return False
 
-    def _serve_at_once(self) -> None:
+    def _serve_at_once(self) -> bool:
         count = self._take(None)
-        if count is None:
-            return
         if count:
             self.active_at = trio.current_time()
-            self.handle_pass()
-            is_done = not (self._queue or self._is_behind or self._may_have_more or self._reader.pending_bytes)
-            if is_done or self._is_closed:
-                return
+            self.handle_pass(sends=False)
+            if not (self._is_behind or self._may_have_more or self._reader.pending_bytes):
+                return bool(self._queue)
+            self.send()
+        if count is not None:
+            self._has_passed = count > 0
+            self._may_have_more = self._may_have_more or not count  # the task finds the end too, and ends
+            self._wake()
+        return False
+
+    def answer_ready(self) -> None:
+        """Send what `ready` has left; the task is woken for what the socket does not take."""
+        self.send()
+        if self._queue:
             self._has_passed = True
-        else:
-            self._may_have_more = True  # the task finds the same, and ends
-        self._wake()
+            self._wake()
 
     async def _wait_readable(self) -> None:
         try:  # noqa: SIM105 (`suppress` would cost more, for each request)
@@ -287,7 +293,7 @@ class Connection:
         with suppress(trio.ClosedResourceError):
             await trio.lowlevel.wait_writable(self._transport.socket)
 
-    def handle_pass(self) -> None:
+    def handle_pass(self, *, sends: bool = True) -> None:
         """Handle every whole request that has come and whose turn it is, then send what is ready."""
         if self._is_stopped:
             self._is_behind = self._reader.pending_bytes > 0
@@ -311,7 +317,8 @@ class Connection:
             # Even if the last request was the client's last: those before it are answered.
             broker.end_pass()
             self._is_in_pass = False
-            self.send()
+            if sends:
+                self.send()
             self._reader.keep(self.broker.receive_buffers.has_spare)
 
     @property

@@ -15,13 +15,13 @@ from collections.abc import Callable
 
 import trio
 
-from ottla.cluster.image import Change, MetadataImage
+from ottla.cluster.image import Change, ConfigType, MetadataImage
 from ottla.coordinators.consumer_group.surroundings import ConsumerTimes
 from ottla.coordinators.java_strings import group_partition
 from ottla.coordinators.shard import GroupShard
 from ottla.coordinators.stored_form import StoredRecordError
 from ottla.server.broker import Broker
-from ottla.server.coordinator_views import ImageTopics, consumer_times, group_settings
+from ottla.server.coordinator_views import ImageTopics, broker_times, consumer_times, group_settings
 from ottla.server.led_shard import Call, LedShard, Tell
 from ottla.server.partition import Partition
 from ottla.server.shard_loading import load
@@ -45,6 +45,7 @@ class GroupCoordinator:
         self._now_ms = now_ms
         self._new_uuid = new_uuid
         self._topics = ImageTopics(broker.image)
+        self._times_config, self._times = broker.config, broker_times(broker.config)
         self._shards: dict[int, LedShard] = {}
         self._to_load: deque[LedShard] = deque()
         self._is_started = False
@@ -159,7 +160,13 @@ class GroupCoordinator:
             self._woken.set()
 
     def _times_of(self, group_id: str) -> ConsumerTimes:
-        return consumer_times(self._broker.image, self._broker.config, group_id)
+        """What holds for a group. It is asked with every heartbeat, and nearly always the broker's own."""
+        config, image = self._broker.config, self._broker.image
+        if image.config_overrides(ConfigType.GROUP, group_id):
+            return consumer_times(image, config, group_id)
+        if self._times_config is not config:  # another configuration is another object
+            self._times_config, self._times = config, broker_times(config)
+        return self._times
 
     def _gone(self, index: int, gone: LedShard) -> None:
         if self._shards.get(index) is gone:

@@ -36,17 +36,22 @@ def group_settings(config: BrokerConfig) -> GroupSettings:
 def consumer_times(image: MetadataImage, config: BrokerConfig, group_id: str) -> ConsumerTimes:
     """What holds for one group: what is set for it, within the broker's bounds, else the broker's own."""
     overrides = image.config_overrides(ConfigType.GROUP, group_id)
-    if not overrides:  # asked with every heartbeat
-        return ConsumerTimes(
-            config.group_consumer_session_timeout_ms,
-            config.group_consumer_heartbeat_interval_ms,
-            config.group_consumer_assignment_interval_ms,
-        )
+    if not overrides:
+        return broker_times(config)
     found = group_config(overrides, config)
     return ConsumerTimes(
         found.consumer_session_timeout_ms,
         found.consumer_heartbeat_interval_ms,
         found.consumer_assignment_interval_ms,
+    )
+
+
+def broker_times(config: BrokerConfig) -> ConsumerTimes:
+    """What holds for groups for which nothing is set."""
+    return ConsumerTimes(
+        config.group_consumer_session_timeout_ms,
+        config.group_consumer_heartbeat_interval_ms,
+        config.group_consumer_assignment_interval_ms,
     )
 
 

@@ -22,7 +22,7 @@ from ottla.storage.producer_state import AppendOrigin
 from ottla.wire.compression import Codec
 from ottla.wire.encoder import EncodeError
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.records import HEADER_BYTES, BatchBuilder
+from ottla.wire.records import HEADER_BYTES, plain_batch
 
 # Around a key and a value: lengths, offset and time, all of them varints.
 RECORD_OVERHEAD_BYTES_MAX = 32
@@ -133,15 +133,14 @@ class LedShard:
 
     def _append(self, records: list[Record]) -> int:
         now_ms = self._now_ms()
-        builder = BatchBuilder(codec=self._codec)
-        for record in records:
-            builder.append(*encode(record), timestamp=now_ms)
-        appended = self.partition.stage(builder.build(), now_ms, AppendOrigin.COORDINATOR)
-        self.partition.commit()
-        if self.partition.commit_error is not None:
-            raise self.partition.commit_error
-        if self.partition.must_flush_first:
-            self._flush_soon(self.partition)
+        partition = self.partition
+        batch = plain_batch(map(encode, records), now_ms, self._codec)
+        appended = partition.stage(batch, now_ms, AppendOrigin.COORDINATOR)
+        partition.commit()
+        if partition.commit_error is not None:
+            raise partition.commit_error
+        if partition.must_flush_first:
+            self._flush_soon(partition)
         return appended.first_offset
 
     def _batches(self, outcome: Outcome[Any]) -> Iterator[list[Record]]:

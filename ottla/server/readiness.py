@@ -7,11 +7,16 @@ each connection serve what came, on the spot. The tasks of the connections sleep
 The system tells of a socket once for all that has come (edge-triggered): whoever has been told reads until he has seen
 the end, or remembers that he was told. It costs a look more than waiting does, which a crowd shares and a few do not:
 those who come while there are few wait for themselves, and so do all where there is no epoll.
+
+Answers of a crowd go out a few at a time: to send costs most where it wakes somebody, and whoever serves many
+connections is awake by the second of them.
 """
 
 from __future__ import annotations
 
 import select
+import time
+from collections.abc import Callable
 from typing import Protocol
 
 import trio
@@ -19,6 +24,9 @@ import trio
 HAS_EPOLL = hasattr(select, "epoll")
 # So many are served before others have their turn.
 EVENTS_MAX = 128
+# So many are answered together, if their work is small: who comes first waits for the work of the others.
+ANSWERS_TOGETHER = 16
+ANSWER_WITHIN_SECONDS = 0.0005
 # So many connections are a crowd.
 CROWD_MIN = 64
 
@@ -26,13 +34,17 @@ CROWD_MIN = 64
 class Reader(Protocol):
     """Somebody who is told when something can be read."""
 
-    def ready(self, *, has_ended: bool) -> None:
-        """Something has come, or also the end of the stream, or an error. Raises nothing."""
+    def ready(self, *, has_ended: bool) -> bool:
+        """Something has come, or also the end of the stream, or an error; whether to call back. Raises nothing."""
+
+    def answer_ready(self) -> None:
+        """Send the answers that are there. Raises nothing."""
 
 
 class Readiness:
-    def __init__(self, crowd_min: int = CROWD_MIN) -> None:
+    def __init__(self, crowd_min: int = CROWD_MIN, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.crowd_min = crowd_min
+        self._monotonic = monotonic
         self._readers: dict[int, Reader] = {}
         self._epoll: select.epoll | None = None
 
@@ -60,9 +72,25 @@ class Readiness:
             try:
                 while True:
                     await trio.lowlevel.wait_readable(epoll.fileno())
-                    for fileno, events in epoll.poll(0, EVENTS_MAX):
-                        reader = self._readers.get(fileno)  # one before it may have closed it
-                        if reader is not None:
-                            reader.ready(has_ended=events != select.EPOLLIN)
+                    self._serve(epoll.poll(0, EVENTS_MAX))
             finally:
                 self._epoll = None
+
+    def _serve(self, events: list[tuple[int, int]]) -> None:
+        answering: list[Reader] = []
+        answer_at = 0.0
+        for fileno, event in events:
+            reader = self._readers.get(fileno)  # one before it may have closed it
+            if reader is not None and reader.ready(has_ended=event != select.EPOLLIN):
+                if not answering:
+                    answer_at = self._monotonic() + ANSWER_WITHIN_SECONDS
+                answering.append(reader)
+            if answering and (len(answering) == ANSWERS_TOGETHER or self._monotonic() >= answer_at):
+                _answer(answering)
+        _answer(answering)
+
+
+def _answer(answering: list[Reader]) -> None:
+    for reader in answering:
+        reader.answer_ready()
+    answering.clear()

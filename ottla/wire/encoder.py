@@ -36,6 +36,9 @@ def encoder_source(message: type[Message], version: int) -> str:
     return "\n".join(emitter.source.text)
 
 
+_ONE_FIELD = uvarint(1)
+
+
 def compact_text_length(size: int) -> bytes:
     """The prefix of a compact string that is too long for the table."""
     if size > TEXT_BYTES_MAX:
@@ -45,6 +48,9 @@ def compact_text_length(size: int) -> bytes:
 
 def tagged_section(known: list[tuple[int, bytes]], unknown: UnknownTags) -> bytes:
     """All tagged fields of a struct in rising order of tags, which is what readers may insist on."""
+    if len(known) == 1 and not unknown:
+        ((tag, body),) = known
+        return b"".join((_ONE_FIELD, uvarint(tag), uvarint(len(body)), body))
     fields = sorted([*known, *unknown])
     out = [uvarint(len(fields))]
     for tag, body in fields:

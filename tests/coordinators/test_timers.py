@@ -121,3 +121,16 @@ def test_it_does_what_a_plain_table_does(seed: int) -> None:
             for one in due:
                 del model[one]
         assert len(timers) == len(model)
+
+
+def test_what_is_put_off_is_done_later_and_only_if_it_is_to_be_done() -> None:
+    timers, done = Timers(), Done()
+    assert not timers.put_off("a", 50)
+    timers.schedule("a", 10, done.action("a"))
+    assert timers.put_off("a", 30)
+    assert not timers.put_off("a", 20)
+    assert done.run(timers, 29) == []
+    assert done.run(timers, 30) == ["a"]
+    timers.schedule("a", 40, done.action("a"))
+    timers.cancel("a")
+    assert not timers.put_off("a", 50)

@@ -11,7 +11,7 @@ import trio.testing
 
 from ottla.server.connection import Connection
 from ottla.server.parking import Pending
-from ottla.server.readiness import CROWD_MIN, EVENTS_MAX, Readiness
+from ottla.server.readiness import ANSWER_WITHIN_SECONDS, ANSWERS_TOGETHER, CROWD_MIN, EVENTS_MAX, Readiness
 from ottla.server.transport import RECEIVE_BYTES
 from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.produce import ProduceRequest
@@ -27,8 +27,29 @@ class Told:
     def __init__(self) -> None:
         self.ends: list[bool] = []
 
-    def ready(self, *, has_ended: bool) -> None:
+    def ready(self, *, has_ended: bool) -> bool:
         self.ends.append(has_ended)
+        return False
+
+    def answer_ready(self) -> None:
+        raise AssertionError("there is nothing to answer")
+
+
+class Answering:
+    """Writes down, among others, when it was told and when it was to answer; being told takes its time."""
+
+    def __init__(self, story: list[str], clock: list[float], takes_seconds: float) -> None:
+        self._story = story
+        self._clock = clock
+        self._takes_seconds = takes_seconds
+
+    def ready(self, *, has_ended: bool) -> bool:
+        self._story.append("told")
+        self._clock[0] += self._takes_seconds
+        return True
+
+    def answer_ready(self) -> None:
+        self._story.append("answers")
 
 
 @in_trio
@@ -76,6 +97,38 @@ async def test_more_than_one_look_takes_are_all_told() -> None:
     for pair in pairs:
         for one in pair:
             one.close()
+
+
+async def told_and_answered(count: int, takes_seconds: float) -> list[str]:
+    pairs = [socket.socketpair() for _ in range(count)]
+    story: list[str] = []
+    clock = [0.0]
+    readiness = Readiness(monotonic=lambda: clock[0])
+    for _, theirs in pairs:
+        theirs.send(b"x")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(readiness.run)
+        await until(lambda: readiness.is_running)
+        for ours, _ in pairs:
+            readiness.add(ours.fileno(), Answering(story, clock, takes_seconds), among=CROWD_MIN)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    for pair in pairs:
+        for one in pair:
+            one.close()
+    return story
+
+
+@in_trio
+async def test_a_few_are_answered_together_and_nobody_waits_for_more_than_these() -> None:
+    first, rest = ["told"] * ANSWERS_TOGETHER + ["answers"] * ANSWERS_TOGETHER, ["told"] * 2 + ["answers"] * 2
+    assert await told_and_answered(ANSWERS_TOGETHER + 2, 0.0) == first + rest
+
+
+@in_trio
+async def test_nobody_waits_long_for_the_work_of_others() -> None:
+    two = ["told"] * 2 + ["answers"] * 2
+    assert await told_and_answered(5, ANSWER_WITHIN_SECONDS) == [*two, *two, "told", "answers"]
 
 
 async def sleeping(world: World) -> Connection:
@@ -163,6 +216,18 @@ async def test_a_request_that_no_answer_fits_ends_its_connection_and_no_other(
         assert await bad.is_cut_off()
         assert (await good.produce(b"a")).base_offset == 0
         await until(lambda: len(world.listener.connections) == 1)
+
+
+@both_ways
+@in_trio
+async def test_what_came_before_a_request_that_no_answer_fits_is_answered(tmp_path: Path, looks_for_all: bool) -> None:
+    async with a_world(tmp_path, looks_for_all=looks_for_all) as world:
+        world.partition()
+        client = await world.connect()
+        await sleeping(world)
+        await client.stream.send_all(client.encode(producing(batch(b"good")), PRODUCE) + b"\0\0\0\4none")
+        assert (await client.receive(ProduceRequest, PRODUCE))[0] == 1
+        assert await client.is_cut_off()
 
 
 @both_ways

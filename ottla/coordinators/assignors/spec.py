@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 Partitions = Mapping[bytes, frozenset[int]]
 """Partition numbers by topic id; a topic without partitions is absent."""
@@ -19,12 +20,11 @@ Partitions = Mapping[bytes, frozenset[int]]
 NO_PARTITIONS: Partitions = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Subscriber:
+class Subscriber(NamedTuple):
     """A member as assignors see it: the topics it wants that exist, and what it was to have until now."""
 
     topics: frozenset[bytes]
-    assigned: Partitions = field(default_factory=dict)
+    assigned: Partitions = NO_PARTITIONS
     instance_id: str | None = None
     rack_id: str | None = None
 

@@ -41,7 +41,8 @@ class Deadlines:
 
     def session(self, group_id: str, member_id: str, deadline_ms: int) -> None:
         """The next heartbeat has to come before that."""
-        self._fence_at(deadline_ms, "consumer-session", group_id, member_id)
+        if not self._state.timers.put_off(("consumer-session", group_id, member_id), deadline_ms):
+            self._fence_at(deadline_ms, "consumer-session", group_id, member_id)
 
     def revocation(self, group_id: str, member: Member, now_ms: int) -> None:
         """The member has to leave its epoch within its rebalance timeout, by giving back what it is asked for."""

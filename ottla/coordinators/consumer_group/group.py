@@ -9,12 +9,12 @@ subscriptions there are) is kept up with each of them, so that a heartbeat costs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from ottla.coordinators.assignors.spec import NO_PARTITIONS, Partitions
 from ottla.coordinators.consumer_group import commit_checks, tombstones
-from ottla.coordinators.consumer_group.member import Member
+from ottla.coordinators.consumer_group.member import ClassicSide, Member
 from ottla.coordinators.contract import Record
 from ottla.coordinators.group import Group, GroupType, PartitionCheck
 from ottla.coordinators.subscriptions import ResolvedRegex, Subscription, all_wanted_names
@@ -53,6 +53,7 @@ class ConsumerGroup(Group):
         # Kafka before 4.1 kept the topics themselves; such a record is deleted when the group next changes.
         self.has_old_topics_record = False
         self.subscriptions: Counter[Subscription] = Counter()
+        self.regexes: frozenset[str] = frozenset()
         self.assignors: Counter[str] = Counter()
         self.classic_protocols: Counter[str] = Counter()
         self.classic_count = 0
@@ -63,16 +64,22 @@ class ConsumerGroup(Group):
     # -- what replay changes ------------------------------------------------------------------------------------------
 
     def put_member(self, member: Member) -> None:
-        self._forget(self.members.get(member.member_id))
+        old = self.members.get(member.member_id)
         self.members[member.member_id] = member
-        self._count(member, +1)
-        for topic, partition in held_by(member):
-            self._holders.setdefault(topic, {})[partition] = member.member_id
+        if old is None or wishes_of(old) != wishes_of(member):  # most of what is written are steps to a target
+            if old is not None:
+                self._count(old, -1)
+            self._count(member, +1)
+        if old is not None:
+            self._release(old)
+        self._hold(member)
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
 
     def remove_member(self, member_id: str) -> None:
-        self._forget(self.members.pop(member_id))
+        member = self.members.pop(member_id)
+        self._count(member, -1)
+        self._release(member)
 
     def put_resolved(self, regex: str, resolved: ResolvedRegex | None) -> None:
         if resolved is None:
@@ -81,17 +88,19 @@ class ConsumerGroup(Group):
             self.resolved[regex] = resolved
         self._wanted_names = None
 
-    def _forget(self, member: Member | None) -> None:
-        if member is None:
-            return
-        self._count(member, -1)
-        for topic, partition in held_by(member):
+    def _hold(self, member: Member) -> None:
+        for topic, partitions in _held_topics(member):
+            self._holders.setdefault(topic, {}).update(dict.fromkeys(partitions, member.member_id))
+
+    def _release(self, member: Member) -> None:
+        for topic, partitions in _held_topics(member):
             holders = self._holders.get(topic, {})
-            # A log that was compacted may tell of the next holder first.
-            if holders.get(partition) == member.member_id:
-                del holders[partition]
-                if not holders:
-                    del self._holders[topic]
+            for partition in partitions:
+                # A log that was compacted may tell of the next holder first.
+                if holders.get(partition) == member.member_id:
+                    del holders[partition]
+                    if not holders:
+                        del self._holders[topic]
         # Another may have taken over the instance id before this record came.
         if member.instance_id is not None and self.static_members.get(member.instance_id) == member.member_id:
             del self.static_members[member.instance_id]
@@ -104,6 +113,7 @@ class ConsumerGroup(Group):
             self.classic_count += by
             for name, _ in member.classic.protocols:
                 _add(self.classic_protocols, name, by)
+        self.regexes = frozenset(subscription.regex for subscription in self.subscriptions if subscription.regex)
         self._wanted_names = None
 
     # -- what follows from it -----------------------------------------------------------------------------------------
@@ -129,10 +139,6 @@ class ConsumerGroup(Group):
     def regex_count(self, regex: str) -> int:
         """How many members subscribe with this expression."""
         return sum(count for subscription, count in self.subscriptions.items() if subscription.regex == regex)
-
-    @property
-    def regexes(self) -> frozenset[str]:
-        return frozenset(subscription.regex for subscription in self.subscriptions if subscription.regex)
 
     @property
     def wanted_names(self) -> frozenset[str]:
@@ -208,9 +214,18 @@ def _add(counter: Counter[T], what: T, by: int) -> None:
         del counter[what]
 
 
+def wishes_of(member: Member) -> tuple[Subscription, str | None, ClassicSide | None]:
+    """What the members of a group are counted by."""
+    return member.subscription, member.assignor, member.classic
+
+
 def held_by(member: Member) -> Iterator[tuple[bytes, int]]:
     """What nobody else may get: what the member has, and what it has not given back yet."""
-    for held in (member.assigned, member.pending_revocation):
-        for topic, partitions in held.items():
-            for partition in partitions:
-                yield topic, partition
+    for topic, partitions in _held_topics(member):
+        for partition in partitions:
+            yield topic, partition
+
+
+def _held_topics(member: Member) -> Iterator[tuple[bytes, Mapping[int, int]]]:
+    yield from member.assigned.items()
+    yield from member.pending_revocation.items()

@@ -34,6 +34,8 @@ class Heartbeats:
     ) -> Outcome[ConsumerGroupHeartbeatResponse]:
         """A heartbeat of a member that stays or joins."""
         known = self._around.state.groups.get(request.group_id)
+        if type(known) is ConsumerGroup and (settled := _settled(known, request, context, now_ms)) is not None:
+            return self._stays(known, settled, now_ms)
         group, drafted = self._group_of(request, known)
         check_has_room(group, request.member_id, self._around.state.settings.consumer_members_max)
         owned = _owned(request)
@@ -50,6 +52,12 @@ class Heartbeats:
         shows_assignment = _is_whole(request) or member.assigned != found.member.assigned
         return Outcome(_answer(member, times.heartbeat_interval_ms, shows_assignment), drafted, answers)
 
+    def _stays(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        """The answer to a member that is where it is to be: it has its session, and hears nothing new."""
+        times = self._around.times_of(group.group_id)
+        self._deadlines.session(group.group_id, member.member_id, now_ms + times.session_timeout_ms)
+        return Outcome(_answer(member, times.heartbeat_interval_ms, shows_assignment=False))
+
     def _group_of(self, request: ConsumerGroupHeartbeatRequest, known: object) -> tuple[ConsumerGroup, list[Record]]:
         """The member's group, and the records that make it a consumer group if it is not one yet."""
         if isinstance(known, ConsumerGroup):
@@ -65,9 +73,31 @@ class Heartbeats:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, reason)
 
     def _called_back(self, known: object, group: ConsumerGroup, now_ms: int) -> list[Answer]:
-        if isinstance(known, ClassicGroup) and not known.is_empty:
+        if known is not group and isinstance(known, ClassicGroup) and not known.is_empty:
             return self._migration.call_back(known, group, now_ms)
         return []
+
+
+def _settled(
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, context: RequestContext, now_ms: int
+) -> Member | None:
+    """The member, if its heartbeat says nothing but its epoch and there is nothing to do for it or its group.
+
+    Nearly every heartbeat is one of these. What partitions a member owns is nothing new once it has all of its target.
+    """
+    member = group.members.get(request.member_id)
+    if (
+        member is None
+        or request.member_epoch != member.epoch
+        or member.epoch == JOINING_EPOCH
+        or not member.is_reconciled_to(group.target_epoch)
+        or group.epoch != group.target_epoch
+        or group.regexes
+        or group.needs_refresh(now_ms)
+        or _told(member, request, context) is not member
+    ):
+        return None
+    return member
 
 
 def _owned(request: ConsumerGroupHeartbeatRequest) -> dict[bytes, list[int]] | None:
@@ -95,7 +125,7 @@ def _told(member: Member, request: ConsumerGroupHeartbeatRequest, context: Reque
             subscription.regex if regex is None else regex,
         )
     timeout_ms = request.rebalance_timeout_ms
-    return member._replace(
+    return member.saying(
         instance_id=member.instance_id if request.instance_id is None else request.instance_id,
         rack_id=member.rack_id if request.rack_id is None else request.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,

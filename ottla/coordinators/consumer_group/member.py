@@ -100,6 +100,35 @@ class Member(NamedTuple):
             self.classic,
         )
 
+    def saying(
+        self,
+        instance_id: str | None,
+        rack_id: str | None,
+        rebalance_timeout_ms: int,
+        client_id: str,
+        client_host: str,
+        subscription: Subscription,
+        assignor: str | None,
+        classic: ClassicSide | None,
+    ) -> Member:
+        """The member as it describes itself now, standing where it stood. Each join comes by here twice."""
+        return Member(
+            self.member_id,
+            self.epoch,
+            self.previous_epoch,
+            self.state,
+            instance_id,
+            rack_id,
+            rebalance_timeout_ms,
+            client_id,
+            client_host,
+            subscription,
+            assignor,
+            self.assigned,
+            self.pending_revocation,
+            classic,
+        )
+
     def is_reconciled_to(self, epoch: int) -> bool:
         """Whether it has all of the target of an epoch and nothing else."""
         return self.state is MemberState.STABLE and self.epoch == epoch

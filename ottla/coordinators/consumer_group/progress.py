@@ -9,7 +9,7 @@ Nothing here answers anybody, and nothing of the group changes before the record
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ottla.coordinators.consumer_group import expressions, records, target, tombstones
@@ -58,16 +58,14 @@ class Progress:
         if must_bump or group.needs_refresh(self.now_ms):
             self._look_at_topics(after, must_bump)
 
-    def _subscriptions_with(self, member: Member) -> Counter[Subscription]:
-        if self.is_known and member.subscription == self.old.subscription:
-            return self.group.subscriptions
-        after = Counter(self.group.subscriptions)
-        if self.is_known:
-            after[self.old.subscription] -= 1
-        after[member.subscription] += 1
-        return +after
+    def _subscriptions_with(self, member: Member) -> Collection[Subscription]:
+        """The subscriptions that there are, each once, when the member has come or changed."""
+        known = self.group.subscriptions
+        if self.is_known and known[self.old.subscription] == 1 and member.subscription != self.old.subscription:
+            return {*known, member.subscription} - {self.old.subscription}
+        return known if member.subscription in known else {*known, member.subscription}
 
-    def _look_at_topics(self, subscriptions: Counter[Subscription], must_bump: bool) -> None:
+    def _look_at_topics(self, subscriptions: Collection[Subscription], must_bump: bool) -> None:
         group = self.group
         metadata_hash = self.around.metadata_hash(all_wanted_names(subscriptions, group.resolved))
         if must_bump or metadata_hash != group.metadata_hash:

@@ -102,13 +102,13 @@ def _member_metadata(
             group.remove_member(key.member_id)
         return
     group.put_member(
-        (member or Member(key.member_id))._replace(
+        (member or Member(key.member_id)).saying(
             instance_id=value.instance_id,
             rack_id=value.rack_id,
             client_id=value.client_id,
             client_host=value.client_host,
-            subscription=Subscription(frozenset(value.subscribed_topic_names), value.subscribed_topic_regex or ""),
             rebalance_timeout_ms=value.rebalance_timeout_ms,
+            subscription=Subscription(frozenset(value.subscribed_topic_names), value.subscribed_topic_regex or ""),
             assignor=value.server_assignor,
             classic=_classic_side(value.classic_member_metadata),
         )

@@ -20,8 +20,15 @@ class ConsumerTimes(NamedTuple):
     assignment_interval_ms: int
 
 
+class KnownSet(NamedTuple):
+    """What a set of names comes to: the ids of those topics that exist, and their hash."""
+
+    ids: frozenset[bytes]
+    metadata_hash: int
+
+
 TimesOf = Callable[[str], ConsumerTimes]
-# So many sets of names are remembered with the ids of their topics. Most groups want the same few.
+# So many sets of names are remembered with what they come to. Most groups want the same few.
 KNOWN_SETS_MAX = 100
 
 
@@ -33,33 +40,34 @@ class Surroundings:
         self.times_of = times_of or (lambda group_id: default_times(state.settings))
         self.new_topics_version = state.topics.version
         self._hashes: dict[str, int] = {}
-        self._ids: dict[frozenset[str], frozenset[bytes]] = {}
+        self._sets: dict[frozenset[str], KnownSet] = {}
 
     def metadata_hash(self, topic_names: Iterable[str]) -> int:
         """The hash of those topics that exist."""
-        hashes = {}
-        for name in topic_names:
-            topic = self.state.topics.by_name(name)
-            if topic is not None:
-                if name not in self._hashes:
-                    self._hashes[name] = _hash_of(topic)
-                hashes[name] = self._hashes[name]
-        return group_hash(hashes)
+        names = frozenset(topic_names)
+        return (self._sets.get(names) or self._look_up(names)).metadata_hash
 
     def topic_ids(self, topic_names: frozenset[str]) -> frozenset[bytes]:
         """The ids of those topics that exist."""
-        ids = self._ids.get(topic_names)
-        if ids is None:
-            if len(self._ids) >= KNOWN_SETS_MAX:
-                self._ids.clear()
-            found = (self.state.topics.by_name(name) for name in topic_names)
-            ids = self._ids[topic_names] = frozenset(topic.id for topic in found if topic is not None)
-        return ids
+        return (self._sets.get(topic_names) or self._look_up(topic_names)).ids
+
+    def _look_up(self, topic_names: frozenset[str]) -> KnownSet:
+        if len(self._sets) >= KNOWN_SETS_MAX:
+            self._sets.clear()
+        found = [topic for name in topic_names if (topic := self.state.topics.by_name(name)) is not None]
+        for topic in found:
+            if topic.name not in self._hashes:
+                self._hashes[topic.name] = _hash_of(topic)
+        known = self._sets[topic_names] = KnownSet(
+            frozenset(topic.id for topic in found),
+            group_hash({topic.name: self._hashes[topic.name] for topic in found}),
+        )
+        return known
 
     def forget_topics(self) -> None:
         """Topics are others than they were."""
         self._hashes.clear()
-        self._ids.clear()
+        self._sets.clear()
 
 
 # Kafka takes its own assignors by the names of their classes too.

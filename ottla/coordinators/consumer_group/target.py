@@ -30,6 +30,8 @@ def may_be_computed(group: ConsumerGroup, interval_ms: int, now_ms: int) -> bool
 
 def preferred_assignor(group: ConsumerGroup, old: Member | None, new: Member, default: str) -> str:
     """The assignor that most members ask for once `new` has come in the place of `old`."""
+    if not group.assignors and new.assignor is None:
+        return default
     votes = Counter(group.assignors)
     if old is not None and old.assignor is not None:
         votes[old.assignor] -= 1

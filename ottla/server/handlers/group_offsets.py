@@ -63,6 +63,23 @@ def _unknown(context: Context) -> ErrorCode:
 
 
 def offset_commit(context: Context, request: OffsetCommitRequest) -> Any:
+    topics = context.broker.image.topics.by_name
+    for topic in request.topics:
+        if not _identify(context, topic) or not topic.partitions:
+            return _commit_what_exists(context, request)
+        existing = topics[topic.name].partitions
+        if not all(one.partition_index in existing for one in topic.partitions):
+            return _commit_what_exists(context, request)
+    if not request.topics:
+        return OffsetCommitResponse(topics=[])
+    asker = request_context(context)
+    return ask_group(
+        context, request.group_id, lambda shard, token, now_ms: shard.commit_offsets(request, asker, now_ms)
+    )
+
+
+def _commit_what_exists(context: Context, request: OffsetCommitRequest) -> Any:
+    """Ask for what can be asked for, and put the rest beside it, in the order of the request."""
     known = []
     answers: dict[int, CommitTopic] = {}
     for number, topic in enumerate(request.topics):

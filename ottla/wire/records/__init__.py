@@ -20,7 +20,7 @@ from ottla.wire.records.batch import (
     iter_batches,
     read_batch,
 )
-from ottla.wire.records.builder import BatchBuilder
+from ottla.wire.records.builder import BatchBuilder, plain_batch
 from ottla.wire.records.control import (
     ControlType,
     EndTransactionMarker,
@@ -62,6 +62,7 @@ __all__ = [
     "largest_timestamp",
     "look_into",
     "parse_end_transaction",
+    "plain_batch",
     "read_batch",
     "read_entry",
     "read_legacy_entry",

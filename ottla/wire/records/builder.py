@@ -7,7 +7,7 @@ cleaner keeps one so that offsets and a producer's last sequence number are not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ottla.wire.compression import Codec, compress
 from ottla.wire.primitives import varint
@@ -32,6 +32,8 @@ from ottla.wire.records.record import Header
 _NULL = varint(-1)
 _NO_ATTRIBUTES = b"\0"
 _NO_HEADERS = varint(0)
+_AT_BASE_TIME = _NO_ATTRIBUTES + varint(0)
+_NO_PRODUCER = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE)
 
 
 class BatchBuilder:
@@ -123,6 +125,25 @@ class BatchBuilder:
         if self._delete_horizon_ms is not None:
             attributes |= DELETE_HORIZON_FLAG
         return attributes
+
+
+def plain_batch(records: Iterable[tuple[bytes, bytes | None]], timestamp: int, codec: Codec = Codec.NONE) -> bytes:
+    """A batch of keys and values that were all written at one time: what coordinators keep, several times a request."""
+    pieces: list[bytes] = []
+    count = 0
+    for key, value in records:
+        if value is None:
+            body = b"".join((_AT_BASE_TIME, varint(count), varint(len(key)), key, _NULL, _NO_HEADERS))
+        else:
+            body = b"".join(
+                (_AT_BASE_TIME, varint(count), varint(len(key)), key, varint(len(value)), value, _NO_HEADERS)
+            )
+        pieces += (varint(len(body)), body)
+        count += 1
+    data = compress(codec, b"".join(pieces)) if codec else b"".join(pieces)
+    checked = CHECKED.pack(codec, count - 1, timestamp, timestamp, *_NO_PRODUCER, count)
+    crc = crc32c(data, crc32c(checked, 0))
+    return header_bytes(0, BATCH_LENGTH_MIN + len(data), NO_LEADER_EPOCH, crc, checked) + data
 
 
 def encode_record(

@@ -13,6 +13,7 @@ from ottla.wire.records import (
     TimestampType,
     iter_batches,
     iter_records,
+    plain_batch,
 )
 from tests.wire.records.samples import NOW_MS
 
@@ -93,3 +94,12 @@ def test_mistakes_of_ours_are_assertions() -> None:
         builder.append(None, None, timestamp=0, offset=9)
     with pytest.raises(AssertionError):
         builder.build()
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+def test_a_plain_batch_is_what_the_builder_builds(codec: Codec) -> None:
+    pairs = [(b"key", b"value"), (b"", b""), (b"k" * 300, b"v" * 70_000), (b"gone", None)] * 50
+    builder = BatchBuilder(codec=codec)
+    for key, value in pairs:
+        builder.append(key, value, timestamp=NOW_MS)
+    assert plain_batch(pairs, NOW_MS, codec) == builder.build()
