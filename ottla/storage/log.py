@@ -177,10 +177,8 @@ class Log:
             self._write_early()  # if there is no space for what its index must say, that concerns nobody else
         if self.config.compression_type != PRODUCER:
             batch = as_topic_wants(batch, self.config)
-        if batch.producer_id >= 0:
-            known = self.producers.check(batch, origin, committed_end=self.high_watermark)
-            if known is not None:
-                return Appended((known.first_offset, known.last_offset, known.timestamp, True))
+        if batch.producer_id >= 0 and (known := self.producers.check(batch, origin, committed_end=self.high_watermark)):
+            return Appended((known.first_offset, known.last_offset, known.timestamp, True))
         first_offset = self._staged_end
         append_time_ms = NO_TIMESTAMP
         if self.config.log_append_time:
