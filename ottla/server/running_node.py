@@ -183,6 +183,8 @@ class RunningNode:
         self.quorum.start()
         self._listen(are_controllers=True)
         await self._caught_up.wait()
+        # A snapshot may hold all there is: then nothing more is committed that would show it.
+        self.broker.image = self.quorum.image
         self._keep_features(self.quorum.image)
         self._nursery.start_soon(self._snapshots.run)
         if self._config.is_controller:

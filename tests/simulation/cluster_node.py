@@ -98,9 +98,11 @@ class ClusterNode(SimulatedBroker):
     def settle(self) -> None:
         """Whatever happened at this node, this is done then."""
         self.replica.settle()
-        if self.is_broker and not self._has_loaded and self.replica.caught_up.event.is_set():
+        if not self._has_loaded and self.replica.caught_up.event.is_set():
             self._has_loaded = True
-            self._start_broker(self.replica.quorum.image)
+            self.image = self.replica.quorum.image
+            if self.is_broker:
+                self._start_broker(self.image)
 
     def _start_broker(self, image: MetadataImage) -> None:
         self.directories.load(

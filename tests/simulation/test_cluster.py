@@ -37,6 +37,17 @@ def test_many_more_clusters_keep_their_promises(first_seed: int, counted: Counte
     counted("simulated clusters", survive(range(first_seed, first_seed + 100)))
 
 
+@pytest.mark.parametrize(
+    "seed",
+    [
+        13_630,  # a controller that starts from a snapshot with all there is, and hears of nothing new
+        1_000_967,  # a leader that slept hears what is committed when others have a snapshot of it
+    ],
+)
+def test_worlds_that_have_found_something_are_survived(seed: int) -> None:
+    troubled(seed)
+
+
 def test_the_same_seed_is_the_same_run() -> None:
     one, other = troubled(5), troubled(5)
     assert one.now_ms() == other.now_ms()
