@@ -209,7 +209,7 @@ def sequences(stage: Stage, sequences: tuple[int, ...]) -> None:
 
 @AREA.at(ProduceRequest)
 def duplicates(stage: Stage, version: int) -> None:
-    """The last five batches of a producer are known again, older ones are not."""
+    """The last five batches of a producer are known again, and told where they are; older ones are not."""
     topic = stage.topic()
     sent = [idempotent(b"%d" % number, producer_id=5001, sequence=number) for number in range(7)]
     for data in (*sent, sent[6], sent[2], sent[1], sent[0]):
