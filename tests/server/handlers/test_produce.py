@@ -192,6 +192,16 @@ def test_a_duplicate_gets_the_offset_that_it_got_first(world: World) -> None:
     assert world.partition("t").log.end_offset == 3
 
 
+def test_a_duplicate_that_is_old_is_told_to_be_one(world: World) -> None:
+    world.topic("t")
+    records = [batch(producer_id=9, producer_epoch=0, base_sequence=number) for number in range(8)]
+    for one in records:
+        produced(world, producing(one), 12)
+    assert codes(produced(world, producing(records[0]), 12)) == [(ErrorCode.DUPLICATE_SEQUENCE_NUMBER, -1)]
+    assert codes(produced(world, producing(records[3]), 12)) == [(0, 3)]
+    assert world.partition("t").log.end_offset == 8
+
+
 def test_the_time_of_appending_is_told_where_it_counts(world: World) -> None:
     world.topic("t", configs=LOG_APPEND_TIME)
     (part,) = produced(world, producing(batch(timestamp=5)), 12)
