@@ -69,9 +69,17 @@ def test_what_cannot_be_is_said(words: list[str], reason: str, capsys: pytest.Ca
     assert reason in capsys.readouterr().err
 
 
-def test_three_are_one_cluster_until_they_are_told_to_stop(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "inside",
+    [
+        pytest.param((), id="as it is"),
+        # A broker that is to end with its parent ends with the thread that started it.
+        pytest.param((sys.executable, "-c", WITHOUT_IDLE_THREADS), id="without idle threads"),
+    ],
+)
+def test_three_are_one_cluster_until_they_are_told_to_stop(tmp_path: Path, inside: tuple[str, ...]) -> None:
     words = ("--brokers", "3", "--log.dirs", str(tmp_path), "--listeners", "PLAINTEXT://127.0.0.1:0")
-    process = NodeProcess(*words)
+    process = NodeProcess(*words, inside=inside)
     try:
         addresses = [process.line(serves(number))[1] for number in (1, 2, 3)]
         with Client(addresses[0]) as client:
@@ -81,17 +89,3 @@ def test_three_are_one_cluster_until_they_are_told_to_stop(tmp_path: Path) -> No
     finally:
         process.close()
     assert sorted(one.name for one in tmp_path.iterdir()) == ["broker-1", "broker-2", "broker-3"]
-
-
-def test_a_cluster_outlives_the_threads_of_whoever_started_it(tmp_path: Path) -> None:
-    """A broker that is to end with its parent ends with the thread that started it."""
-    words = ("--brokers", "3", "--log.dirs", str(tmp_path), "--listeners", "PLAINTEXT://127.0.0.1:0")
-    process = NodeProcess(*words, inside=(sys.executable, "-c", WITHOUT_IDLE_THREADS))
-    try:
-        addresses = [process.line(serves(number))[1] for number in (1, 2, 3)]
-        with Client(addresses[2]) as client:
-            cluster = client.request(DescribeClusterRequest(include_cluster_authorized_operations=False))
-        assert {one.broker_id for one in cluster.brokers} == {1, 2, 3}
-        assert process.stop() == 0, process.printed
-    finally:
-        process.close()
