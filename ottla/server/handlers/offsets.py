@@ -21,6 +21,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from ottla.server.context import Context
+from ottla.server.handlers.quick_list_offsets import quick_list_offsets
 from ottla.server.partition import Partition
 from ottla.server.routes import Route, versions
 from ottla.storage.log import Log
@@ -197,6 +198,6 @@ def epochs_refused(request: OffsetForLeaderEpochRequest, error: KafkaError) -> O
 
 
 ROUTES = (
-    Route(ListOffsetsRequest, versions(1, 11), list_offsets, list_offsets_refused),
+    Route(ListOffsetsRequest, versions(1, 11), list_offsets, list_offsets_refused, quick=quick_list_offsets),
     Route(OffsetForLeaderEpochRequest, versions(2, 4), offset_for_leader_epoch, epochs_refused),
 )

@@ -51,6 +51,7 @@ _OPENING = struct.Struct(">BBhiB")
 # An array of one, and nothing: no tags, no id.
 _ONE, _NONE = 2, 0
 _ID_BYTES = 16
+_LENGTH_OF_ONE_BYTE_MAX = 0x7F
 # Behind the topic's name or id: one partition, and its index.
 _INDEX = struct.Struct(">Bi")
 # The tags of partition, topic and request.
@@ -171,10 +172,7 @@ def quick_produce(
         position += 9
         named_bytes = _ID_BYTES if version >= FIRST_VERSION_WITH_IDS else data[position]
         key = bytes(data[position : position + named_bytes + 5])
-        known = broker.quick_partitions[version >= FIRST_VERSION_WITH_IDS]
-        partition = known.get(key)
-        if partition is None:
-            partition = known[key] = _find(broker, key, version)
+        partition = usual_partition(broker, key, by_id=version >= FIRST_VERSION_WITH_IDS)
         waits_for_all = partition.in_sync is not None and acks == ALL
         if waits_for_all:
             broker.in_sync.check_enough(partition)
@@ -199,14 +197,24 @@ def quick_produce(
     return True
 
 
-def _find(broker: Broker, key: bytes, version: int) -> Partition:
-    """The partition that these bytes name. KafkaError if there is none, or none that everybody may write to."""
+def usual_partition(broker: Broker, key: bytes, *, by_id: bool) -> Partition:
+    """The partition that these bytes name: the topic, then one partition, and its index.
+
+    KafkaError if there is none, or none that everybody may write to.
+    """
+    known = broker.quick_partitions[by_id]
+    partition = known.get(key)
+    if partition is None:
+        partition = known[key] = _find(broker, key, by_id=by_id)
+    return partition
+
+
+def _find(broker: Broker, key: bytes, *, by_id: bool) -> Partition:
     count, index = _INDEX.unpack_from(key, len(key) - _INDEX.size)
     name = key[: -_INDEX.size]
-    if version >= FIRST_VERSION_WITH_IDS:
-        partition = broker.partition_by_id(name, index)
-    else:
-        partition = broker.partition(name[1:].decode(), index)
+    if not by_id and key[0] > _LENGTH_OF_ONE_BYTE_MAX:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "not of the usual shape")
+    partition = broker.partition_by_id(name, index) if by_id else broker.partition(name[1:].decode(), index)
     if count != _ONE or partition.topic in INTERNAL_TOPICS:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "not of the usual shape")
     return partition
