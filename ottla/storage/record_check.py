@@ -12,7 +12,15 @@ from __future__ import annotations
 from ottla.storage.each_record import check_each_record
 from ottla.storage.log_config import LONG_MAX, LogConfig
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.records import Codec, RecordBatch, check_boundaries, largest_timestamp, look_into, read_batch
+from ottla.wire.records import (
+    Codec,
+    RecordBatch,
+    check_boundaries,
+    check_compressed,
+    largest_timestamp,
+    look_into,
+    read_batch,
+)
 from ottla.wire.records.batch import (
     BATCH_LENGTH_MIN,
     CODEC_MASK,
@@ -29,8 +37,6 @@ CODECS = frozenset(Codec)
 NONE = int(Codec.NONE)
 # So many records are few.
 FEW = 16
-# A larger batch is not looked into, since it would be copied; or, the second, decompressed once more.
-LOOKED_INTO_BYTES_MAX = (1 << 20, 1 << 12)
 # Where a batch, and a message of the formats before it, has its length; and the least that such a message may have.
 LENGTH_POSITION, LEGACY_LENGTH_MIN = 8, 14
 # Behind the magic number of an lz4 frame: version 1 and independent blocks, nothing reserved. Java reads no others.
@@ -80,29 +86,37 @@ def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> Re
         raise _invalid(f"producer {batch.producer_id} sent sequence number {batch.base_sequence}")
     codec = attributes & CODEC_MASK
     looked_into = count if count <= FEW else 1
-    is_small = batch.end - batch.start <= LOOKED_INTO_BYTES_MAX[codec != NONE]
-    largest = largest_timestamp(batch, looked_into) if codec == NONE and is_small else None
-    if largest is None or count > FEW:
-        _check_boundaries(batch, codec)
+    largest, is_at_hand = (_check_plain if codec == NONE else _check_compressed)(batch, codec, looked_into)
     if config.compact or not _says_what_it_should(batch, config, now_ms):
         return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
-    if not is_small:
-        return batch
     if largest is None:
+        if not is_at_hand:
+            return batch
         largest = look_into(batch, looked_into, bytes_max=DECOMPRESSED_BYTES_MAX)
     if count <= FEW and largest != batch.max_timestamp and not config.log_append_time:
         return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
     return batch
 
 
-def _check_boundaries(batch: RecordBatch, codec: int) -> None:
-    """Whether there are as many as the header says, and each ends where the next begins."""
+# Whether there are as many records as the header says, and each ends where the next begins. Both return the largest
+# timestamp of the first records, if their fields fit, and whether these are at hand; records that come only after the
+# first megabyte out of a codec are not.
+
+
+def _check_plain(batch: RecordBatch, _codec: int, looked_into: int) -> tuple[int | None, bool]:
+    largest = largest_timestamp(batch, looked_into)
+    if largest is None or looked_into < batch.count:
+        check_boundaries(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
+    return largest, True
+
+
+def _check_compressed(batch: RecordBatch, codec: int, looked_into: int) -> tuple[int | None, bool]:
     if codec not in CODECS:
         raise _cannot_decompress(f"there is no compression codec {codec}")
     if codec == Codec.LZ4:
         _check_lz4_flags(batch)
     try:
-        check_boundaries(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
+        return check_compressed(batch, looked_into, bytes_max=DECOMPRESSED_BYTES_MAX)
     except KafkaError as error:
         if error.code is not ErrorCode.CORRUPT_MESSAGE:
             raise

@@ -6,7 +6,9 @@ import pytest
 
 from ottla.storage.log_config import LogConfig
 from ottla.storage.record_check import FEW, check_client_batch, single_batch
+from ottla.wire.compression import compress
 from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.primitives import varint
 from ottla.wire.records import BatchBuilder, Codec, RecordBatch, control_batch
 from ottla.wire.records.batch import HEADER_BYTES
 from ottla.wire.records.control import ControlType
@@ -157,27 +159,38 @@ def test_where_the_broker_sets_the_time_that_of_the_client_does_not_matter() -> 
     check(with_timestamps(2**62), config(log_append_time=True, message_timestamp_before_max_ms=10))
 
 
-def with_bad_key(count: int, at: int) -> bytes:
-    """Records of one letter, one of which says that its key is longer than itself."""
-    data = batch(count, value=b"a")
+def with_bad_key(count: int, at: int, codec: Codec = Codec.NONE, value: bytes = b"a") -> bytes:
+    """Records that are all alike, one of which says that its key is longer than itself."""
+    data = batch(count, value=value)
     record_bytes = (len(data) - HEADER_BYTES) // count
-    return changed(data, HEADER_BYTES + at * record_bytes + KEY_LENGTH, ">b", 0x40)
+    key_length = len(varint(record_bytes)) - 1 + KEY_LENGTH
+    records = bytearray(data[HEADER_BYTES:])
+    records[at * record_bytes + key_length] = 0x40
+    return rebuilt(data, bytes(records), codec)
 
 
-@pytest.mark.parametrize(("count", "at"), [(1, 0), (FEW, FEW - 1), (FEW + 1, 0), (100, 0)])
-def test_records_whose_fields_do_not_fit_are_refused(count: int, at: int) -> None:
-    assert error_of(with_bad_key(count, at)).code is ErrorCode.INVALID_RECORD
+def rebuilt(data: bytes, records: bytes, codec: Codec) -> bytes:
+    """The batch with other records, compressed."""
+    compressed = compress(codec, records)
+    header = changed(data[:HEADER_BYTES] + compressed, LENGTH, ">i", HEADER_BYTES - LENGTH - 4 + len(compressed))
+    return changed(header, ATTRIBUTES, ">h", codec)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("value", [b"a", bytes(70), bytes(9000)])
+@pytest.mark.parametrize(("count", "at"), [(1, 0), (2, 1), (FEW + 1, 0), (100, 0)])
+def test_records_whose_fields_do_not_fit_are_refused(count: int, at: int, value: bytes, codec: Codec) -> None:
+    error = error_of(with_bad_key(count, at, codec, value), config(max_message_bytes=8 << 20))
+    assert error.code is ErrorCode.INVALID_RECORD
+    assert "field" in error.message
 
 
 def test_of_many_records_the_first_alone_is_looked_into() -> None:
     check(with_bad_key(FEW + 1, FEW))
 
 
-def test_a_large_batch_is_not_looked_into() -> None:
-    check(
-        changed(batch(1, value=bytes(2 << 20)), HEADER_BYTES + 4 + KEY_LENGTH - 1, ">b", 0x40),
-        config(max_message_bytes=8 << 20),
-    )
+def test_what_comes_after_the_first_megabyte_out_of_a_codec_is_not_looked_into() -> None:
+    check(with_bad_key(1, 0, Codec.LZ4, bytes(2 << 20)), config(max_message_bytes=8 << 20))
 
 
 @pytest.mark.parametrize("codec", list(Codec))

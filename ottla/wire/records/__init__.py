@@ -32,7 +32,15 @@ from ottla.wire.records.control import (
 )
 from ottla.wire.records.legacy import LegacyEntry, iter_legacy_records, read_legacy_entry
 from ottla.wire.records.recompress import recompress
-from ottla.wire.records.record import Header, Record, check_boundaries, iter_records, largest_timestamp, look_into
+from ottla.wire.records.record import (
+    Header,
+    Record,
+    check_boundaries,
+    check_compressed,
+    iter_records,
+    largest_timestamp,
+    look_into,
+)
 from ottla.wire.records.scan import read_entry, records_of, scan
 
 __all__ = [
@@ -52,6 +60,7 @@ __all__ = [
     "RecordBatch",
     "TimestampType",
     "check_boundaries",
+    "check_compressed",
     "control_batch",
     "control_key",
     "control_type",

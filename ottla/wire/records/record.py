@@ -7,9 +7,9 @@ is INVALID_RECORD, as in Kafka. The batch's header is believed: it went through 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from ottla.wire.compression import Buffer, Codec, chunks
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -20,6 +20,8 @@ from ottla.wire.records.hop import BODY_BYTES_MIN, hop, invalid, read_length
 RECORD_BYTES_MIN = 1 + BODY_BYTES_MIN
 _HEADER_BYTES_MIN = 2
 KEY_AND_VALUE = range(2)
+# So much out of a codec is looked at together.
+AT_ONCE_BYTES = 1 << 20
 
 Header = tuple[bytes, bytes | None]
 # Deltas of timestamp and offset, key, value, headers.
@@ -46,12 +48,16 @@ def check_boundaries(batch: RecordBatch, *, bytes_max: int) -> None:
         position, missing_count = hop(data, 0, batch.count)
     else:
         data, position, missing_count = _hop_in_chunks(chunks(batch.codec, data, bytes_max=bytes_max), batch.count)
+    _check_end(batch, len(data) - position, missing_count)
+
+
+def _check_end(batch: RecordBatch, left_bytes: int, missing_count: int) -> None:
     # Positions only grow, so this one comparison is the bound for all of them.
-    if missing_count or position != len(data):
-        raise invalid(f"{missing_count} of {batch.count} records are missing, {len(data) - position} bytes are left")
+    if missing_count or left_bytes:
+        raise invalid(f"{missing_count} of {batch.count} records are missing, {left_bytes} bytes are left")
 
 
-def _hop_in_chunks(pieces: Iterator[bytes], count: int) -> tuple[bytes, int, int]:
+def _hop_in_chunks(pieces: Iterable[bytes], count: int) -> tuple[bytes, int, int]:
     """The last bytes, the position in them after all records that were found, and how many were not."""
     data, position = b"", 0
     for piece in pieces:
@@ -73,12 +79,49 @@ def look_into(batch: RecordBatch, count_max: int, *, bytes_max: int) -> int:
 
 
 def largest_timestamp(batch: RecordBatch, count: int) -> int | None:
-    """That of the first records, neither compressed nor with headers, if all their fields fit; all boundaries, if all.
+    """That of the first records, not compressed, if all their fields fit; all boundaries, if they are all.
 
-    None where that is not so, or they are of another kind: others can say why. Nothing is copied. What reaches beyond
-    its record, or the batch, does not end where it should: one comparison is the bound for each.
+    None where that is not so: others can say why.
     """
-    data, position = batch.view, batch.start + HEADER_BYTES
+    found = _look(batch.view, batch.start + HEADER_BYTES, count)
+    if found is None:
+        return None
+    delta, position = found
+    fits = position == batch.end if count == batch.count else position < batch.end
+    return batch.base_timestamp + delta if fits else None
+
+
+def check_compressed(batch: RecordBatch, count: int, *, bytes_max: int) -> tuple[int | None, bool]:
+    """Check the boundaries, as `check_boundaries` does, and look into the first records while they are there.
+
+    Returns their largest timestamp, and whether all records came in the first megabyte. It is None where their fields
+    do not fit, or did not come in it: `look_into` can say why.
+    """
+    pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max)
+    first = _at_once(pieces)
+    rest = list(islice(pieces, 1))
+    found = _look(first, 0, count)
+    if rest or found is None or count < batch.count or found[1] != len(first):
+        data, position, missing_count = _hop_in_chunks(chain((first,), rest, pieces), batch.count)
+        _check_end(batch, len(data) - position, missing_count)
+    return None if found is None else batch.base_timestamp + found[0], not rest
+
+
+def _at_once(pieces: Iterator[bytes]) -> bytes:
+    found = [next(pieces, b"")]
+    size_bytes = len(found[0])
+    while size_bytes < AT_ONCE_BYTES and (piece := next(pieces, None)) is not None:
+        found.append(piece)
+        size_bytes += len(piece)
+    return b"".join(found)
+
+
+def _look(data: Buffer, position: int, count: int) -> tuple[int, int] | None:
+    """The largest delta of a timestamp among the records from here on, and where they end; None if fields do not fit.
+
+    Nothing is copied. What reaches beyond its record, or the bytes, does not end where it should: one comparison is the
+    bound for each.
+    """
     largest_delta = -INT64_MAX
     try:
         for _ in range(count):
@@ -116,13 +159,15 @@ def largest_timestamp(batch: RecordBatch, count: int) -> int | None:
                     zigzag, position = read_uvarint(data, position)
                 if not zigzag & 1:  # it is not null
                     position += zigzag >> 1
-            if position + 1 != end or data[position]:
+            if data[position]:
+                _, position = _headers(data, position)
+            else:
+                position += 1
+            if position != end:
                 return None
-            position = end
     except (IndexError, KafkaError):
         return None
-    fits = position == batch.end if count == batch.count else position < batch.end
-    return batch.base_timestamp + largest_delta if fits else None
+    return largest_delta, position
 
 
 def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | None = None) -> Iterator[Record]:
@@ -166,7 +211,7 @@ def _parse(body: bytes) -> Fields:
     return timestamp_delta, offset_delta, key, value, headers
 
 
-def _headers(body: bytes, position: int) -> tuple[tuple[Header, ...], int]:
+def _headers(body: Buffer, position: int) -> tuple[tuple[Header, ...], int]:
     count, position = read_varint(body, position)
     if not 0 <= count * _HEADER_BYTES_MIN <= len(body) - position:
         raise invalid(f"{count} headers in {len(body) - position} bytes")
@@ -180,7 +225,7 @@ def _headers(body: bytes, position: int) -> tuple[tuple[Header, ...], int]:
     return tuple(headers), position
 
 
-def _nullable_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:
+def _nullable_bytes(body: Any, position: int) -> tuple[bytes | None, int]:
     """Bytes with their length in front; any negative length is null, as in Java."""
     zigzag = body[position]
     if zigzag < 0x80:  # most lengths are one byte
