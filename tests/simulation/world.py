@@ -92,7 +92,7 @@ class World:
         broker = self.brokers[target]
 
         def answer(outcome: Any) -> None:
-            self._check_shown(broker)  # it may be leader no more when all is done that it does now
+            self._show(broker)  # it may be leader no more when all is done that it does now, or about to stop
             self.network.send(target, place, lambda: done(outcome))
 
         self.network.send(
@@ -204,9 +204,13 @@ class World:
     # What must hold
 
     def _check_shown(self, broker: SimulatedBroker) -> None:
+        if broker.is_serving:
+            self._show(broker)
+
+    def _show(self, broker: SimulatedBroker) -> None:
         """What a leader lets readers see is the same for ever, and more and more."""
         partition = broker.partition
-        if partition is None or not broker.is_serving:
+        if partition is None:
             return
         log = partition.log
         key = (broker.id, broker.number, partition.leader_epoch)
