@@ -99,7 +99,7 @@ def test_nothing_acknowledged_is_lost_whatever_happens(first_seed: int, counted:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("first_seed", range(1_000, 21_000, 500))
+@pytest.mark.parametrize("first_seed", range(1_000, 41_000, 500))
 def test_nothing_acknowledged_is_lost_in_many_more_worlds(first_seed: int, counted: Counted) -> None:
     counted("simulated replication", survive(range(first_seed, first_seed + 500)))
 

@@ -275,10 +275,17 @@ def test_a_frame_of_100_bytes_never_costs_more_than_64_kilobytes(message: type[M
         tracemalloc.start()
         try:
             for data in frames:
-                before, _ = tracemalloc.get_traced_memory()
-                tracemalloc.reset_peak()
-                attempt(message, data, version)
-                cost = tracemalloc.get_traced_memory()[1] - before
+                cost = memory_cost(message, data, version)
+                if cost > SMALL_FRAME_MEMORY_BYTES_MAX:
+                    # A table of the interpreter may have grown just then, such as that of its names: once, for all.
+                    cost = memory_cost(message, data, version)
                 assert cost <= SMALL_FRAME_MEMORY_BYTES_MAX, f"v{version}: {data.hex()} cost {cost} bytes"
         finally:
             tracemalloc.stop()
+
+
+def memory_cost(message: type[Message], data: bytes, version: int) -> int:
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    attempt(message, data, version)
+    return tracemalloc.get_traced_memory()[1] - before
