@@ -1,9 +1,10 @@
-"""How Java hashes a string: it decides which partition of `__consumer_offsets` a group lives in."""
+"""How Java hashes a string: it decides which partition of `__consumer_offsets` a group lives in, and who is first."""
 
 from __future__ import annotations
 
 import array
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from operator import mul
 
@@ -43,6 +44,30 @@ def group_partition(group_id: str, partition_count: int) -> int:
 
 
 def hash_map_order(text: str) -> int:
-    """Where a small HashMap of Java keeps a string; what comes first there wins ties in Kafka."""
+    """Where a small HashMap of Java keeps a string; what comes first there leads, or wins ties, in Kafka."""
     value = java_hash(text)
     return (value ^ (value >> 16)) & 15
+
+
+# Of Kafka's own hash table, which grows while it is being filled.
+_CAPACITY_MIN = 2
+_FIBONACCI = -7046029254386353131
+_UINT64 = (1 << 64) - 1
+
+
+def timeline_map_order(keys: Iterable[str], size_max: int) -> list[str]:
+    """Keys in the order in which a TimelineHashMap of Kafka gives them, that never had more than so many.
+
+    They are in the order in which they were put there; of those in one slot, the last comes first.
+    """
+    capacity = _CAPACITY_MIN
+    # Full to three quarters with one more, which replacing one counts as, it grows.
+    while 3 * (size_max + 1) > 4 * capacity:
+        capacity *= 2
+    shift = 65 - capacity.bit_length()
+    last_first = list(keys)[::-1]
+    return sorted(last_first, key=lambda key: (_signed(java_hash(key)) * _FIBONACCI & _UINT64) >> shift)
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 32) if value >> 31 else value

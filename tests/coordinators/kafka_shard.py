@@ -14,7 +14,6 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
-from ottla.coordinators.classic.group import ClassicGroup
 from ottla.coordinators.consumer_group.group import ConsumerGroup
 from ottla.coordinators.consumer_group.surroundings import TimesOf
 from ottla.coordinators.contract import Outcome, RequestContext
@@ -28,8 +27,7 @@ from ottla.wire.messages.consumer_groups import ConsumerGroupDescribeRequest, Co
 from ottla.wire.messages.group_admin import DescribeGroupsRequest, DescribeGroupsResponse
 from ottla.wire.primitives import uuid_text
 from ottla.wire.schema import Message, Request
-from ottla.wire.stored.classic_group_records import GroupMetadataValue
-from ottla.wire.stored.consumer_group_records import ConsumerGroupCurrentMemberAssignmentValue, ConsumerGroupMetadataKey
+from ottla.wire.stored.consumer_group_records import ConsumerGroupCurrentMemberAssignmentValue
 from tests import jvm
 from tests.config.kafka import STATIC
 from tests.coordinators.kafka_groups import Kafka
@@ -54,10 +52,6 @@ def _close(process: Popen[str]) -> None:
     assert process.stdin is not None
     process.stdin.close()
     process.wait(timeout=60)
-
-
-class AnotherLeader(Exception):
-    """The leader of a classic group is gone, and the next one is whoever Kafka's hash map names first: no comparing."""
 
 
 class KafkaFailed(Exception):
@@ -224,9 +218,7 @@ class Pair:
     def _compare(self, theirs: Any, before: set[str]) -> None:
         written = [decode(*map(_bytes, one)) for one in theirs["records"]]
         written = [record for record in written if not self._is_accident(record)]
-        self._adopt_leader(written)
         self._same("records", sorted(map(_record, self.written)), sorted(map(_record, written)))
-        self._check_leaders(theirs, before)
         answered = {}
         for token, response in theirs["answers"].items():
             api, version = self.apis[token]
@@ -237,27 +229,6 @@ class Pair:
             if token not in before
         }
         self._same("answers", ours, answered)
-
-    def _check_leaders(self, theirs: Any, before: set[str]) -> None:
-        joined = [
-            JoinGroupResponse.decode(base64.b64decode(response), self.apis[token][1])
-            for token, response in theirs["answers"].items()
-            if self.apis[token][0] == "JoinGroup"
-        ]
-        ours = [response for token, response in self.answers.items() if token not in before]
-        leaders = {response.leader for response in ours if isinstance(response, JoinGroupResponse)}
-        if leaders != {response.leader for response in joined} and len(joined) > 1:
-            raise AnotherLeader
-
-    def _adopt_leader(self, written: list[Any]) -> None:
-        """A group that becomes a classic one is led by whoever Kafka's hash map names first: then by the same here."""
-        group = self.shard.state.groups.get("g")
-        theirs = [record.value for record in written if isinstance(record.value, GroupMetadataValue)]
-        ours = [record.value for record in self.written if isinstance(record.value, GroupMetadataValue)]
-        is_downgrade = any(isinstance(record.key, ConsumerGroupMetadataKey) for record in self.written)
-        if is_downgrade and isinstance(group, ClassicGroup) and len(theirs) == len(ours) == 1 and ours[0].members:
-            assert theirs[0].leader in group.members, self.told()
-            group.leader = ours[0].leader = theirs[0].leader
 
     def _is_accident(self, record: Any) -> bool:
         """Whether Kafka wrote this because one empty map is not the same object as another.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ottla.coordinators.java_strings import group_partition, hash_map_order, java_hash
+from ottla.coordinators.java_strings import group_partition, hash_map_order, java_hash, timeline_map_order
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,22 @@ def test_a_group_lives_in_the_partition_of_its_hash_without_sign() -> None:
 def test_small_hash_maps_keep_strings_in_the_order_of_java() -> None:
     names = ["range", "roundrobin", "sticky", "cooperative-sticky"]
     assert sorted(names, key=hash_map_order) == ["sticky", "range", "roundrobin", "cooperative-sticky"]
+
+
+STATIC, CLIENT = "VJrng1cESMmQfsFt7czR0w", "client-ed97fbf6-48a6-4771-b00d-840570dd6362"
+
+
+@pytest.mark.parametrize(
+    ("keys", "size_max", "ordered"),
+    [
+        # As Kafka's own coordinator chose the leader of a group of these: both are in one slot of four, not of eight.
+        (["b", STATIC, CLIENT], 3, [CLIENT, STATIC, "b"]),
+        ([STATIC, CLIENT, "b"], 3, [CLIENT, STATIC, "b"]),
+        ([CLIENT, STATIC, "b"], 3, [STATIC, CLIENT, "b"]),
+        ([CLIENT, STATIC, "b"], 4, [STATIC, CLIENT, "b"]),
+        ([CLIENT, STATIC, "b"], 5, [CLIENT, STATIC, "b"]),
+        ([], 0, []),
+    ],
+)
+def test_keys_come_in_the_order_of_kafkas_own_hash_map(keys: list[str], size_max: int, ordered: list[str]) -> None:
+    assert timeline_map_order(keys, size_max) == ordered

@@ -222,7 +222,7 @@ class ClassicGroup(Group):
             if member.instance_id is not None:
                 del self.static_ids[member.instance_id]
         if self.leader == member_id:
-            self.leader = next(iter(self.members), None)
+            self.leader = min(self.members, key=hash_map_order, default=None)
         self.pending_join.discard(member_id)
         self.pending_sync.discard(member_id)
         assert member_id not in self.join_tokens, f"{member_id} still waits for its JoinGroup"
@@ -257,7 +257,7 @@ class ClassicGroup(Group):
             return False
         if self.leader in self.join_tokens:
             return True
-        joined = next((member_id for member_id in self.members if member_id in self.join_tokens), None)
+        joined = min((id_ for id_ in self.members if id_ in self.join_tokens), key=hash_map_order, default=None)
         if joined is None:
             return False
         self.leader = joined

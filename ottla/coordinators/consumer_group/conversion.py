@@ -16,6 +16,7 @@ from ottla.coordinators.consumer_group import records
 from ottla.coordinators.consumer_group.group import ConsumerGroup
 from ottla.coordinators.consumer_group.member import ClassicSide, Member, MemberState
 from ottla.coordinators.contract import Record
+from ottla.coordinators.java_strings import hash_map_order, timeline_map_order
 from ottla.coordinators.subscriptions import Subscription, all_wanted_names
 from ottla.coordinators.topics_view import TopicsView
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -29,7 +30,7 @@ def consumer_records_of(
     `hash_of` gives the hash of topics; those are the ones that all members want, whether or not in a generation yet.
     """
     try:
-        members = [_consumer_member(classic, member, topics) for member in classic.members.values()]
+        members = [_consumer_member(classic, classic.members[id_], topics) for id_ in _as_in_kafka(classic)]
     except KafkaError as error:
         raise KafkaError(
             ErrorCode.GROUP_ID_NOT_FOUND, f"{classic.group_id} cannot become a consumer group: {error.message}"
@@ -48,6 +49,14 @@ def consumer_records_of(
         records.target_epoch(group_id, epoch, 0),
         *(records.current_assignment(group_id, member) for member in members),
     ]
+
+
+def _as_in_kafka(classic: ClassicGroup) -> list[str]:
+    """Members in the order in which Kafka writes them: out of a hash map, through another.
+
+    It decides who leads, should it be a classic group again.
+    """
+    return timeline_map_order(sorted(classic.members, key=hash_map_order), len(classic.members) - 1)
 
 
 def _consumer_member(classic: ClassicGroup, member: ClassicMember, topics: TopicsView) -> Member:

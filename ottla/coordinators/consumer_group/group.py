@@ -36,7 +36,10 @@ AT_ONCE = Refresh(0, 0)
 
 
 class ConsumerGroup(Group):
-    """`members` by id; `target` by member id; `resolved` by expression; `static_members` are ids by instance id."""
+    """`members` by id; `target` by member id; `resolved` by expression; `static_members` are ids by instance id.
+
+    `size_max` is how many members there were at most.
+    """
 
     type = GroupType.CONSUMER
 
@@ -45,6 +48,7 @@ class ConsumerGroup(Group):
         self.epoch = FIRST_EPOCH
         self.metadata_hash = 0
         self.members: dict[str, Member] = {}
+        self.size_max = 0
         self.static_members: dict[str, str] = {}
         self.target: dict[str, Partitions] = {}
         self.target_epoch = FIRST_EPOCH
@@ -66,6 +70,8 @@ class ConsumerGroup(Group):
     def put_member(self, member: Member) -> None:
         old = self.members.get(member.member_id)
         self.members[member.member_id] = member
+        if old is None:
+            self.size_max = max(self.size_max, len(self.members))
         if old is None or wishes_of(old) != wishes_of(member):  # most of what is written are steps to a target
             if old is not None:
                 self._count(old, -1)

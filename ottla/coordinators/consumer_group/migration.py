@@ -25,6 +25,7 @@ from ottla.coordinators.consumer_group.replay import replay
 from ottla.coordinators.consumer_group.surroundings import Surroundings
 from ottla.coordinators.contract import Answer, Outcome, Record
 from ottla.coordinators.group import Group
+from ottla.coordinators.java_strings import timeline_map_order
 from ottla.coordinators.write_errors import as_coordinator_error
 from ottla.wire.errors import ErrorCode, KafkaError
 
@@ -115,7 +116,7 @@ class Migration:
     ) -> Outcome[R]:
         """The classic group that is left when these members go; it rebalances."""
         gone = {member.member_id for member in leaving}
-        staying = [member for member in group.members.values() if member.member_id not in gone]
+        staying = [member for member in _as_in_kafka(group) if member.member_id not in gone]
         targets = {member.member_id: group.target_of(member.member_id) for member in staying}
         out = self._downgrade(group, classic_from(group, staying, targets, self._around.state.topics, now_ms), now_ms)
         out.records[:0] = group.tombstones()
@@ -129,7 +130,7 @@ class Migration:
         self, group: ConsumerGroup, replaced: Member, joining: Member, *, rebalances: bool, now_ms: int
     ) -> Outcome[Any]:
         """The classic group in which a classic member stands in the place of the last one of the new protocol."""
-        members = [member for member in group.members.values() if member.member_id != replaced.member_id]
+        members = [member for member in _as_in_kafka(group) if member.member_id != replaced.member_id]
         targets = {member.member_id: group.target_of(member.member_id) for member in members}
         targets[joining.member_id] = group.target_of(replaced.member_id)
         topics = self._around.state.topics
@@ -171,3 +172,8 @@ def _refuse_waiting(classic: ClassicGroup, code: ErrorCode) -> list[Answer]:
     classic.join_tokens.clear()
     classic.sync_tokens.clear()
     return answers
+
+
+def _as_in_kafka(group: ConsumerGroup) -> list[Member]:
+    """The members in Kafka's order: the first of them leads the classic group."""
+    return [group.members[member_id] for member_id in timeline_map_order(group.members, group.size_max)]
