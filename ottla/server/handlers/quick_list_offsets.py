@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from ottla.server.handlers.quick_produce import usual_partition
+from ottla.server.handlers.quick_produce import after_client_id, usual_partition
 from ottla.wire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ CONSUMER = -1
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LATEST, EARLIEST = -1, -2
 NO_EPOCH = -1
-# Where the length of the client id lies, and what follows it: both request headers begin so.
-_CLIENT_ID_LENGTH = struct.Struct(">h")
-_CLIENT_ID_LENGTH_POSITION = 8
 # The header's tags, who asks, the isolation level, the number of topics.
 _OPENING = struct.Struct(">BibB")
 # Behind the topic's name: the number of partitions, and its index.
@@ -54,8 +51,7 @@ def quick_list_offsets(
         return False
     data, start, end = frame
     try:
-        client_id_bytes: int = _CLIENT_ID_LENGTH.unpack_from(data, start + _CLIENT_ID_LENGTH_POSITION)[0]
-        position = start + 10 + max(client_id_bytes, 0)
+        position = after_client_id(data, start)
         tags, replica_id, isolation_level, topic_count = _OPENING.unpack_from(data, position)
         position += 7
         key_end = position + data[position] + _INDEX_BYTES

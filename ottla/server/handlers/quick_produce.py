@@ -164,8 +164,7 @@ def quick_produce(
         return False
     data, start, end = frame
     try:
-        client_id_bytes: int = _CLIENT_ID_LENGTH.unpack_from(data, start + _CLIENT_ID_LENGTH_POSITION)[0]
-        position = start + 10 + max(client_id_bytes, 0)
+        position = after_client_id(data, start)
         tags, transactional_id, acks, timeout_ms, topic_count = _OPENING.unpack_from(data, position)
         if tags or transactional_id or acks not in ACKNOWLEDGED or topic_count != _ONE:
             return False
@@ -195,6 +194,12 @@ def quick_produce(
     connection.stand_in_line(place)
     broker.after_pass(place.written)
     return True
+
+
+def after_client_id(data: bytes | bytearray, start: int) -> int:
+    """Where the header's tags lie in a frame that begins there."""
+    length: int = _CLIENT_ID_LENGTH.unpack_from(data, start + _CLIENT_ID_LENGTH_POSITION)[0]
+    return start + 10 + max(length, 0)
 
 
 def usual_partition(broker: Broker, key: bytes, *, by_id: bool) -> Partition:
