@@ -1,5 +1,5 @@
-"""What holds for every test beside a real Kafka: the rules of tests/conftest.py, on which targets scenarios run, and
-what tests on Spark share."""
+"""What holds for every test beside a real Kafka: the rules of tests/conftest.py, on which targets scenarios run, what
+tests on Spark share, and that kafka-python is silent of its sockets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pytest
 
 from compat_tests.spark.fixtures import kafka_side, ottla_side, spark
 from tests.conftest import pytest_make_collect_report, pytest_runtest_makereport
+from tests.kafka_python import kafka
 
-__all__ = ["kafka_side", "ottla_side", "pytest_make_collect_report", "pytest_runtest_makereport", "spark"]
+__all__ = ["kafka", "kafka_side", "ottla_side", "pytest_make_collect_report", "pytest_runtest_makereport", "spark"]
 
 # The directories whose tests have PySpark in their own process.
 ON_SPARK = {"spark", "pipelines"}

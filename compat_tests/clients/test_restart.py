@@ -6,15 +6,12 @@ All clients live through one restart, since Apache Kafka takes its time for each
 from __future__ import annotations
 
 import asyncio
-import gc
-import logging
 from collections.abc import Iterator
 from typing import Any
 
 import aiokafka as aiokafka_package
 import confluent_kafka
 import kafka
-import pytest
 
 from compat_tests.clients import confluent_face, kafka_python_face
 from compat_tests.clients.aiokafka_face import Aiokafka
@@ -91,16 +88,6 @@ async def offsets(producer: aiokafka_package.AIOKafkaProducer, futures: list[asy
         await producer.stop()
 
 
-@pytest.fixture
-def nothing_is_held(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """kafka-python leaves sockets open that were refused, and its log holds them: they are collected here."""
-    caplog.set_level(logging.CRITICAL + 1, "kafka")
-    yield
-    gc.collect()
-
-
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-@pytest.mark.usefixtures("nothing_is_held")
 def test_clients_go_on_when_the_broker_is_back_and_nothing_is_lost(
     broker: Side, kafka_python: KafkaPython, confluent: Confluent, aiokafka: Aiokafka, make_topic: MakeTopic
 ) -> None:

@@ -7,7 +7,6 @@ So whoever reads knows which value of each key is the last.
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,11 +14,8 @@ from ottla.client.blocking import Client
 from ottla.wire.errors import ErrorCode
 from ottla.wire.messages.topics import CreateTopicsRequest, DeleteTopicsRequest
 from ottla.wire.records import BatchBuilder
+from tests.kafka_python import kafka
 from tests.server.node_process import NodeProcess
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # of how it reads its own files
-    import kafka
 
 TOPIC = "compacted"
 KEY_COUNT = 37

@@ -12,7 +12,6 @@ import socket
 import tempfile
 import time
 import urllib.request
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,11 +30,8 @@ from ottla.wire.messages.quorum import DescribeQuorumRequest
 from ottla.wire.messages.topics import CreateTopicsRequest, DeleteTopicsRequest
 from ottla.wire.messages.transactions import InitProducerIdRequest
 from ottla.wire.records import BatchBuilder
+from tests.kafka_python import kafka
 from tests.server.node_process import KILLED, NodeProcess, a_node, a_process
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # of how it reads its own files
-    import kafka
 
 TOPIC = "letters"
 LATEST = -1
