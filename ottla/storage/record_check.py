@@ -1,10 +1,9 @@
 """What a leader makes sure of before it takes a batch from a client, as Kafka's LogValidator does.
 
-The header is checked by itself; the records by a hop over their boundaries, and by a look into the first, or into all
-where they are few: a producer that writes records which nobody can read does so in each of them. To look into every one
-would cost more than all the rest. Only a topic that is compacted, one that bounds how old records may be, or a header
-whose timestamps look wrong, makes us judge single records (`each_record`). Of a long batch the header's timestamps are
-believed within the bounds: a client that lies about them can only hurt the lookups by time in its own topic.
+The header is checked by itself, and each record by a look whether its fields fit. Only a topic that is compacted, one
+that bounds how old records may be, or a header whose timestamps are wrong, makes us judge single records
+(`each_record`). Behind the first megabyte out of a codec records are hopped over, and the header's largest timestamp is
+believed within the bounds: what a few bytes decompress to may be a lot, and everybody waits meanwhile.
 """
 
 from __future__ import annotations
@@ -15,10 +14,11 @@ from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import (
     Codec,
     RecordBatch,
+    Told,
     check_boundaries,
-    check_compressed,
-    largest_timestamp,
     look_into,
+    look_into_compressed,
+    look_into_plain,
     read_batch,
 )
 from ottla.wire.records.batch import (
@@ -35,8 +35,6 @@ from ottla.wire.records.batch import (
 DECOMPRESSED_BYTES_MAX = 256 << 20
 CODECS = frozenset(Codec)
 NONE = int(Codec.NONE)
-# So many records are few.
-FEW = 16
 # Where a batch, and a message of the formats before it, has its length; and the least that such a message may have.
 LENGTH_POSITION, LEGACY_LENGTH_MIN = 8, 14
 # Behind the magic number of an lz4 frame: version 1 and independent blocks, nothing reserved. Java reads no others.
@@ -85,38 +83,37 @@ def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> Re
     if batch.producer_id > NO_PRODUCER_ID and batch.base_sequence < 0:
         raise _invalid(f"producer {batch.producer_id} sent sequence number {batch.base_sequence}")
     codec = attributes & CODEC_MASK
-    looked_into = count if count <= FEW else 1
-    largest, is_at_hand = (_check_plain if codec == NONE else _check_compressed)(batch, codec, looked_into)
+    told, is_at_hand = _check_plain(batch) if codec == NONE else _check_compressed(batch, codec)
     if config.compact or not _says_what_it_should(batch, config, now_ms):
         return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
-    if largest is None:
+    if told is None:
         if not is_at_hand:
             return batch
-        largest = look_into(batch, looked_into, bytes_max=DECOMPRESSED_BYTES_MAX)
-    if count <= FEW and largest != batch.max_timestamp and not config.log_append_time:
+        told = look_into(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
+    if told.largest_timestamp != batch.max_timestamp and not config.log_append_time:
         return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
     return batch
 
 
-# Whether there are as many records as the header says, and each ends where the next begins. Both return the largest
-# timestamp of the first records, if their fields fit, and whether these are at hand; records that come only after the
-# first megabyte out of a codec are not.
+# Whether there are as many records as the header says, and each ends where the next begins. Both return what the
+# records say, if the fields of all fit, and whether they are at hand; those that come only after the first megabyte out
+# of a codec are not.
 
 
-def _check_plain(batch: RecordBatch, _codec: int, looked_into: int) -> tuple[int | None, bool]:
-    largest = largest_timestamp(batch, looked_into)
-    if largest is None or looked_into < batch.count:
+def _check_plain(batch: RecordBatch) -> tuple[Told | None, bool]:
+    told = look_into_plain(batch)
+    if told is None:
         check_boundaries(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
-    return largest, True
+    return told, True
 
 
-def _check_compressed(batch: RecordBatch, codec: int, looked_into: int) -> tuple[int | None, bool]:
+def _check_compressed(batch: RecordBatch, codec: int) -> tuple[Told | None, bool]:
     if codec not in CODECS:
         raise _cannot_decompress(f"there is no compression codec {codec}")
     if codec == Codec.LZ4:
         _check_lz4_flags(batch)
     try:
-        return check_compressed(batch, looked_into, bytes_max=DECOMPRESSED_BYTES_MAX)
+        return look_into_compressed(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
     except KafkaError as error:
         if error.code is not ErrorCode.CORRUPT_MESSAGE:
             raise

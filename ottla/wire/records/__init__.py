@@ -1,8 +1,8 @@
 """Record batches: the unit in which Kafka sends, checks, stores and serves records.
 
-batch.py is the view that the hot path uses, record.py looks inside, builder.py makes batches, control.py the special
-ones, recompress.py changes the codec, legacy.py reads message formats v0 and v1, scan.py walks through files. Here are
-the names that others use.
+batch.py is the view that the hot path uses, check.py tells whether what is inside fits, record.py reads it, builder.py
+makes batches, control.py the special ones, recompress.py changes the codec, legacy.py reads message formats v0 and v1,
+scan.py walks through files. Here are the names that others use.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ottla.wire.records.batch import (
     read_batch,
 )
 from ottla.wire.records.builder import BatchBuilder, plain_batch
+from ottla.wire.records.check import Told, check_boundaries, look_into, look_into_compressed, look_into_plain
 from ottla.wire.records.control import (
     ControlType,
     EndTransactionMarker,
@@ -32,15 +33,7 @@ from ottla.wire.records.control import (
 )
 from ottla.wire.records.legacy import LegacyEntry, iter_legacy_records, read_legacy_entry
 from ottla.wire.records.recompress import recompress
-from ottla.wire.records.record import (
-    Header,
-    Record,
-    check_boundaries,
-    check_compressed,
-    iter_records,
-    largest_timestamp,
-    look_into,
-)
+from ottla.wire.records.record import Header, Record, iter_records
 from ottla.wire.records.scan import read_entry, records_of, scan
 
 __all__ = [
@@ -59,8 +52,8 @@ __all__ = [
     "Record",
     "RecordBatch",
     "TimestampType",
+    "Told",
     "check_boundaries",
-    "check_compressed",
     "control_batch",
     "control_key",
     "control_type",
@@ -68,8 +61,9 @@ __all__ = [
     "iter_batches",
     "iter_legacy_records",
     "iter_records",
-    "largest_timestamp",
     "look_into",
+    "look_into_compressed",
+    "look_into_plain",
     "parse_end_transaction",
     "plain_batch",
     "read_batch",

@@ -1,4 +1,4 @@
-"""The records inside a batch of message format v2: checking their boundaries, and reading them.
+"""Reading the records inside a batch of message format v2, one after the other.
 
 Works on an uncompressed batch where it lies and on a compressed one as it streams out of the codec, so that memory
 stays at one chunk and one record. Whoever calls says how many bytes may come out. Whatever does not fit, to the byte,
@@ -7,21 +7,17 @@ is INVALID_RECORD, as in Kafka. The batch's header is believed: it went through 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ottla.wire.compression import Buffer, Codec, chunks
 from ottla.wire.errors import ErrorCode, KafkaError
-from ottla.wire.primitives import read_uvarint, read_varint, read_varlong
+from ottla.wire.primitives import read_varint, read_varlong
 from ottla.wire.records.batch import HEADER_BYTES, INT64_MAX, LOG_APPEND_TIME_FLAG, RecordBatch
-from ottla.wire.records.hop import BODY_BYTES_MIN, hop, invalid, read_length
+from ottla.wire.records.hop import BODY_BYTES_MIN, invalid, read_length
 
 RECORD_BYTES_MIN = 1 + BODY_BYTES_MIN
 _HEADER_BYTES_MIN = 2
-KEY_AND_VALUE = range(2)
-# So much out of a codec is looked at together.
-AT_ONCE_BYTES = 1 << 20
 
 Header = tuple[bytes, bytes | None]
 # Deltas of timestamp and offset, key, value, headers.
@@ -38,146 +34,14 @@ class Record(NamedTuple):
     headers: tuple[Header, ...]
 
 
-def check_boundaries(batch: RecordBatch, *, bytes_max: int) -> None:
-    """Check that lengths, count and size agree, without looking into a record. INVALID_RECORD if they do not."""
-    if _is_emptied(batch):
-        return
-    data: Buffer = batch.records_data
-    if batch.codec == Codec.NONE:
-        _check_count(batch.count, len(data))
-        position, missing_count = hop(data, 0, batch.count)
-    else:
-        data, position, missing_count = _hop_in_chunks(chunks(batch.codec, data, bytes_max=bytes_max), batch.count)
-    _check_end(batch, len(data) - position, missing_count)
-
-
-def _check_end(batch: RecordBatch, left_bytes: int, missing_count: int) -> None:
-    # Positions only grow, so this one comparison is the bound for all of them.
-    if missing_count or left_bytes:
-        raise invalid(f"{missing_count} of {batch.count} records are missing, {left_bytes} bytes are left")
-
-
-def _hop_in_chunks(pieces: Iterable[bytes], count: int) -> tuple[bytes, int, int]:
-    """The last bytes, the position in them after all records that were found, and how many were not."""
-    data, position = b"", 0
-    for piece in pieces:
-        if position < len(data):  # here is the beginning of a length
-            data, position = data[position:] + piece, 0
-        else:
-            data, position = piece, position - len(data)
-        position, count = hop(data, position, count)
-    return data, position, count
-
-
-def look_into(batch: RecordBatch, count_max: int, *, bytes_max: int) -> int:
-    """Look into the first records: do their fields fit? Returns their largest timestamp; INVALID_RECORD if they do not.
-
-    Their offsets are not looked at: whoever stores the batch gives them.
-    """
-    deltas = [_parsed(body)[0] for body in islice(_bodies(batch, bytes_max, bytes_max), count_max)]
-    return batch.base_timestamp + max(deltas)
-
-
-def largest_timestamp(batch: RecordBatch, count: int) -> int | None:
-    """That of the first records, not compressed, if all their fields fit; all boundaries, if they are all.
-
-    None where that is not so: others can say why.
-    """
-    found = _look(batch.view, batch.start + HEADER_BYTES, count)
-    if found is None:
-        return None
-    delta, position = found
-    fits = position == batch.end if count == batch.count else position < batch.end
-    return batch.base_timestamp + delta if fits else None
-
-
-def check_compressed(batch: RecordBatch, count: int, *, bytes_max: int) -> tuple[int | None, bool]:
-    """Check the boundaries, as `check_boundaries` does, and look into the first records while they are there.
-
-    Returns their largest timestamp, and whether all records came in the first megabyte. It is None where their fields
-    do not fit, or did not come in it: `look_into` can say why.
-    """
-    pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max)
-    first = _at_once(pieces)
-    rest = list(islice(pieces, 1))
-    found = _look(first, 0, count)
-    if rest or found is None or count < batch.count or found[1] != len(first):
-        data, position, missing_count = _hop_in_chunks(chain((first,), rest, pieces), batch.count)
-        _check_end(batch, len(data) - position, missing_count)
-    return None if found is None else batch.base_timestamp + found[0], not rest
-
-
-def _at_once(pieces: Iterator[bytes]) -> bytes:
-    found = [next(pieces, b"")]
-    size_bytes = len(found[0])
-    while size_bytes < AT_ONCE_BYTES and (piece := next(pieces, None)) is not None:
-        found.append(piece)
-        size_bytes += len(piece)
-    return b"".join(found)
-
-
-def _look(data: Buffer, position: int, count: int) -> tuple[int, int] | None:
-    """The largest delta of a timestamp among the records from here on, and where they end; None if fields do not fit.
-
-    Nothing is copied. What reaches beyond its record, or the bytes, does not end where it should: one comparison is the
-    bound for each.
-    """
-    largest_delta = -INT64_MAX
-    try:
-        for _ in range(count):
-            zigzag = data[position]
-            if zigzag < 0x80:  # a number of one byte; most are, or of two
-                position += 1
-            elif (second := data[position + 1]) < 0x80:
-                zigzag += (second << 7) - 0x80
-                position += 2
-            else:
-                zigzag, position = read_uvarint(data, position)
-            if zigzag & 1:
-                return None
-            end = position + (zigzag >> 1)
-            zigzag = data[position + 1]  # of the timestamp's delta, behind the attributes
-            if zigzag < 0x80:
-                delta = zigzag >> 1 ^ -(zigzag & 1)
-                position += 2
-            else:
-                delta, position = read_varlong(data, position + 1)
-            if delta > largest_delta:
-                largest_delta = delta
-            if data[position] < 0x80:
-                position += 1
-            else:
-                _, position = read_uvarint(data, position)
-            for _ in KEY_AND_VALUE:
-                zigzag = data[position]
-                if zigzag < 0x80:
-                    position += 1
-                elif (second := data[position + 1]) < 0x80:
-                    zigzag += (second << 7) - 0x80
-                    position += 2
-                else:
-                    zigzag, position = read_uvarint(data, position)
-                if not zigzag & 1:  # it is not null
-                    position += zigzag >> 1
-            if data[position]:
-                _, position = _headers(data, position)
-            else:
-                position += 1
-            if position != end:
-                return None
-    except (IndexError, KafkaError):
-        return None
-    return largest_delta, position
-
-
 def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | None = None) -> Iterator[Record]:
     """Every record, one at a time; `bytes_max` bounds them all together, `record_bytes_max` each of them.
 
     In a batch of LogAppendTime all have the batch's timestamp.
     """
     append_time = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME_FLAG else None
-    for body in _bodies(batch, bytes_max, bytes_max if record_bytes_max is None else record_bytes_max):
-        timestamp_delta, offset_delta, key, value, headers = _parsed(body)
+    for body in bodies(batch, bytes_max, bytes_max if record_bytes_max is None else record_bytes_max):
+        timestamp_delta, offset_delta, key, value, headers = parsed(body)
         if not 0 <= offset_delta <= batch.last_offset_delta:
             raise invalid(f"offset delta {offset_delta} in a batch whose last is {batch.last_offset_delta}")
         timestamp = batch.base_timestamp + timestamp_delta if append_time is None else append_time
@@ -186,7 +50,7 @@ def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | 
         yield Record(batch.base_offset + offset_delta, timestamp, key, value, headers)
 
 
-def _parsed(body: bytes) -> Fields:
+def parsed(body: bytes) -> Fields:
     try:
         return _parse(body)
     except IndexError:
@@ -240,9 +104,9 @@ def _nullable_bytes(body: Any, position: int) -> tuple[bytes | None, int]:
     return body[position:end], end
 
 
-def _bodies(batch: RecordBatch, bytes_max: int, record_bytes_max: int) -> Iterator[bytes]:
+def bodies(batch: RecordBatch, bytes_max: int, record_bytes_max: int) -> Iterator[bytes]:
     """What follows each record's length, with count and total size checked."""
-    if _is_emptied(batch):
+    if is_emptied(batch):
         return iter(())
     if batch.codec == Codec.NONE:
         return _bodies_in_view(batch.records_data, batch.count, min(bytes_max, record_bytes_max))
@@ -250,13 +114,13 @@ def _bodies(batch: RecordBatch, bytes_max: int, record_bytes_max: int) -> Iterat
     return _bodies_in_chunks(pieces, batch.count, record_bytes_max)
 
 
-def _is_emptied(batch: RecordBatch) -> bool:
+def is_emptied(batch: RecordBatch) -> bool:
     """The cleaner keeps the header alone; it is not compressed, whatever it says."""
     return not batch.count and batch.size_bytes == HEADER_BYTES
 
 
 def _bodies_in_view(view: memoryview, count: int, record_bytes_max: int) -> Iterator[bytes]:
-    _check_count(count, len(view))
+    check_count(count, len(view))
     position = 0
     for _ in range(count):
         try:
@@ -310,6 +174,6 @@ def _check_length(length: int, record_bytes_max: int) -> None:
         )
 
 
-def _check_count(count: int, records_bytes: int) -> None:
+def check_count(count: int, records_bytes: int) -> None:
     if count * RECORD_BYTES_MIN > records_bytes:
         raise invalid(f"{count} records cannot fit in {records_bytes} bytes")

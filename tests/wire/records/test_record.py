@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import struct
 import tracemalloc
 from collections.abc import Callable
-from itertools import product
 
 import pytest
 
@@ -20,10 +18,7 @@ from ottla.wire.records import (
     Record,
     RecordBatch,
     check_boundaries,
-    check_compressed,
     iter_records,
-    largest_timestamp,
-    look_into,
     read_batch,
 )
 from ottla.wire.records.batch import CHECKED, header_bytes
@@ -153,111 +148,6 @@ def test_a_compressed_batch_of_several_chunks_must_agree_as_well() -> None:
 def test_a_record_must_be_its_fields_and_nothing_else(body: bytes) -> None:
     view = batch_of(record(body), 1)
     assert error_of(lambda: list(iter_records(view, bytes_max=MB))) == ErrorCode.INVALID_RECORD
-
-
-@pytest.mark.parametrize("codec", Codec)
-def test_a_look_into_the_first_records_tells_their_largest_time(codec: Codec) -> None:
-    builder = BatchBuilder(codec=codec)
-    for timestamp in (5, 9, 7, 11):
-        builder.append(b"key", b"value", timestamp=timestamp)
-    view = whole(builder.build())
-    assert [look_into(view, count, bytes_max=MB) for count in (1, 3, 4, 99)] == [5, 9, 11, 11]
-
-
-def test_a_look_goes_no_farther_than_it_is_told() -> None:
-    view = batch_of(record(b"\0\0\0\1\1\0") + record(b"\0\0\x02\x40\1\0"), 2)
-    assert look_into(view, 1, bytes_max=MB) == 0
-    assert error_of(lambda: look_into(view, 2, bytes_max=MB)) == ErrorCode.INVALID_RECORD
-
-
-@pytest.mark.parametrize("count", [1, 2, 4])
-@pytest.mark.parametrize("value", [None, b"", b"value", bytes(70), bytes(9000)])
-@pytest.mark.parametrize("key", [None, b"", b"key", bytes(70)])
-def test_a_quick_look_tells_the_largest_time_of_usual_records(
-    key: bytes | None, value: bytes | None, count: int
-) -> None:
-    builder = BatchBuilder()
-    for timestamp in (5, 9_000_000, 7, 11)[:count]:
-        builder.append(key, value, timestamp=timestamp)
-    view = whole(builder.build())
-    assert largest_timestamp(view, count) == (5 if count == 1 else 9_000_000)
-    assert largest_timestamp(view, 1) == 5
-
-
-HEADERS = ((b"header", b"value"), (b"", None), (b"long" * 40, bytes(200)))
-
-
-@pytest.mark.parametrize("header_count", range(len(HEADERS) + 1))
-@pytest.mark.parametrize("codec", Codec)
-def test_a_quick_look_goes_over_headers(codec: Codec, header_count: int) -> None:
-    builder = BatchBuilder(codec=codec)
-    for timestamp in (5, 9):
-        builder.append(b"key", b"value", timestamp=timestamp, headers=HEADERS[:header_count])
-    view = whole(builder.build())
-    if codec is Codec.NONE:
-        assert largest_timestamp(view, 2) == 9
-    else:
-        assert check_compressed(view, 2, bytes_max=MB) == (9, True)
-
-
-@pytest.mark.parametrize("codec", list(Codec)[1:])
-@pytest.mark.parametrize("value_bytes", [3, CHUNK_BYTES // 2, CHUNK_BYTES, 3 * CHUNK_BYTES])
-def test_compressed_records_are_checked_and_looked_into_at_once(codec: Codec, value_bytes: int) -> None:
-    builder = BatchBuilder(codec=codec)
-    for timestamp in (5, 9, 7, 11):
-        builder.append(b"key", bytes(value_bytes), timestamp=timestamp)
-    view = whole(builder.build())
-    assert [check_compressed(view, count, bytes_max=MB) for count in (1, 3, 4)] == [(5, True), (9, True), (11, True)]
-
-
-def test_compressed_records_of_which_the_first_megabyte_is_not_all_are_hopped_over() -> None:
-    builder = BatchBuilder(codec=Codec.LZ4)
-    builder.append(b"key", bytes(MB), timestamp=5)
-    builder.append(b"key", b"value", timestamp=9)
-    view = whole(builder.build())
-    assert check_compressed(view, 2, bytes_max=3 * MB) == (None, False)
-    one_too_many = batch_of(bytes(view.records_data), 3, codec=Codec.LZ4)
-    code = error_of(lambda: check_compressed(one_too_many, 3, bytes_max=3 * MB))
-    assert code == ErrorCode.INVALID_RECORD
-
-
-@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
-def test_a_quick_look_never_takes_what_a_long_one_refuses(codec: Codec) -> None:
-    """Whatever a byte is changed to: it says the same as the others, or nothing, or that the boundaries are wrong."""
-    builder = BatchBuilder()
-    builder.append(b"k", bytes(70), timestamp=5)
-    builder.append(None, b"v" * 3, timestamp=300, headers=[(b"h", b"i"), (b"j", None)])
-    records = bytes(whole(builder.build()).records_data)
-    told = 0
-    for position, byte in product(range(len(records)), range(256)):
-        data = records[:position] + bytes([byte]) + records[position + 1 :]
-        changed = batch_of(compress(codec, data), 2, codec=codec)
-        largest = quick_look(changed, 2)
-        if largest is not None:
-            check_boundaries(changed, bytes_max=MB)
-            assert look_into(changed, 2, bytes_max=MB) == largest
-            told += 1
-    assert told > 256 * 73  # what the values say is nobody's business
-
-
-def quick_look(view: RecordBatch, count: int) -> int | None:
-    if view.codec == Codec.NONE:
-        return largest_timestamp(view, count)
-    try:
-        return check_compressed(view, count, bytes_max=MB)[0]
-    except KafkaError as error:
-        with pytest.raises(KafkaError, match=re.escape(error.message)):
-            check_boundaries(view, bytes_max=MB)
-        return None
-
-
-@pytest.mark.parametrize("size_bytes", range(1, 12))
-def test_a_quick_look_at_what_ends_too_early_tells_nothing(size_bytes: int) -> None:
-    builder = BatchBuilder()
-    builder.append(b"k", b"value", timestamp=5)
-    records = bytes(whole(builder.build()).records_data)
-    assert largest_timestamp(batch_of(records[:size_bytes], 1), 1) is None
-    assert largest_timestamp(batch_of(records + bytes(size_bytes), 1), 1) is None
 
 
 def test_any_negative_length_is_null() -> None:

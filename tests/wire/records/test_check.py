@@ -1,0 +1,122 @@
+"""Checking batches: what their records say, in one look, and what is not said of records that do not fit."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import pytest
+
+from ottla.wire.compression import CHUNK_BYTES, compress
+from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.records import (
+    BatchBuilder,
+    Codec,
+    RecordBatch,
+    Told,
+    check_boundaries,
+    look_into,
+    look_into_compressed,
+    look_into_plain,
+)
+from tests.wire.records.test_record import MB, batch_of, error_of, record, whole
+
+HEADERS = ((b"header", b"value"), (b"", None), (b"long" * 40, bytes(200)))
+
+
+def quick_look(view: RecordBatch) -> Told | None:
+    if view.codec == Codec.NONE:
+        return look_into_plain(view)
+    try:
+        told, is_at_hand = look_into_compressed(view, bytes_max=MB)
+    except KafkaError as error:
+        with pytest.raises(KafkaError, match=re.escape(error.message)):
+            check_boundaries(view, bytes_max=MB)
+        return None
+    assert is_at_hand
+    return told
+
+
+@pytest.mark.parametrize("codec", Codec)
+@pytest.mark.parametrize("count", [1, 2, 4, 100])
+@pytest.mark.parametrize("value", [None, b"", b"value", bytes(70), bytes(9000)])
+@pytest.mark.parametrize("key", [None, b"", b"key", bytes(70)])
+def test_a_look_tells_the_largest_time(key: bytes | None, value: bytes | None, count: int, codec: Codec) -> None:
+    builder = BatchBuilder(codec=codec)
+    for index in range(count):
+        builder.append(key, value, timestamp=(5, 9_000_000, 7, 11)[index % 4])
+    view = whole(builder.build())
+    told = Told(5 if count == 1 else 9_000_000, is_in_order=True)
+    assert quick_look(view) == told
+    assert look_into(view, bytes_max=MB) == told
+
+
+@pytest.mark.parametrize("header_count", range(len(HEADERS) + 1))
+@pytest.mark.parametrize("codec", Codec)
+def test_a_look_goes_over_headers(codec: Codec, header_count: int) -> None:
+    builder = BatchBuilder(codec=codec)
+    for timestamp in (5, 9, 9, 9):
+        builder.append(b"key", b"value", timestamp=timestamp, headers=HEADERS[:header_count])
+    assert quick_look(whole(builder.build())) == Told(9, is_in_order=True)
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_a_look_tells_that_offsets_are_not_in_order(codec: Codec) -> None:
+    records = record(b"\0\0\0\1\1\0") + record(b"\0\0\x04\1\1\0") + record(b"\0\0\x02\1\1\0")
+    view = batch_of(compress(codec, records), 3, codec=codec)
+    assert quick_look(view) == look_into(view, bytes_max=MB) == Told(0, is_in_order=False)
+
+
+@pytest.mark.parametrize("codec", list(Codec)[1:])
+@pytest.mark.parametrize("value_bytes", [3, CHUNK_BYTES // 2, CHUNK_BYTES, 3 * CHUNK_BYTES])
+def test_compressed_records_are_looked_into_whatever_the_chunks(codec: Codec, value_bytes: int) -> None:
+    builder = BatchBuilder(codec=codec)
+    for timestamp in (5, 9, 7, 11):
+        builder.append(b"key", bytes(value_bytes), timestamp=timestamp)
+    assert look_into_compressed(whole(builder.build()), bytes_max=MB) == (Told(11, is_in_order=True), True)
+
+
+def test_compressed_records_of_which_the_first_megabyte_is_not_all_are_hopped_over() -> None:
+    builder = BatchBuilder(codec=Codec.LZ4)
+    builder.append(b"key", bytes(MB), timestamp=5)
+    builder.append(b"key", b"value", timestamp=9)
+    view = whole(builder.build())
+    assert look_into_compressed(view, bytes_max=3 * MB) == (None, False)
+    one_too_many = batch_of(bytes(view.records_data), 3, codec=Codec.LZ4)
+    code = error_of(lambda: look_into_compressed(one_too_many, bytes_max=3 * MB))
+    assert code == ErrorCode.INVALID_RECORD
+
+
+def test_what_does_not_fit_in_the_first_megabyte_is_told_whatever_follows() -> None:
+    records = record(b"\0\0\0\x40\1\0") + record(b"\0\0\x02\1" + b"\x80\x80\x80\x02" + bytes(2 * MB) + b"\0")
+    view = batch_of(compress(Codec.LZ4, records), 2, codec=Codec.LZ4)
+    assert look_into_compressed(view, bytes_max=3 * MB) == (None, True)
+    assert error_of(lambda: look_into(view, bytes_max=3 * MB)) == ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_a_quick_look_never_takes_what_a_long_one_refuses(codec: Codec) -> None:
+    """Whatever a byte is changed to: it says the same as the others, or nothing, or that the boundaries are wrong."""
+    builder = BatchBuilder()
+    builder.append(b"k", bytes(70), timestamp=5)
+    builder.append(None, b"v" * 3, timestamp=300, headers=[(b"h", b"i"), (b"j", None)])
+    records = bytes(whole(builder.build()).records_data)
+    told = 0
+    for position, byte in product(range(len(records)), range(256)):
+        data = records[:position] + bytes([byte]) + records[position + 1 :]
+        changed = batch_of(compress(codec, data), 2, codec=codec)
+        largest = quick_look(changed)
+        if largest is not None:
+            check_boundaries(changed, bytes_max=MB)
+            assert look_into(changed, bytes_max=MB) == largest
+            told += 1
+    assert told > 256 * 73  # what the values say is nobody's business
+
+
+@pytest.mark.parametrize("size_bytes", range(1, 12))
+def test_a_quick_look_at_what_ends_too_early_tells_nothing(size_bytes: int) -> None:
+    builder = BatchBuilder()
+    builder.append(b"k", b"value", timestamp=5)
+    records = bytes(whole(builder.build()).records_data)
+    assert look_into_plain(batch_of(records[:size_bytes], 1)) is None
+    assert look_into_plain(batch_of(records + bytes(size_bytes), 1)) is None
