@@ -5,15 +5,18 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable
+from itertools import product
 
 from compat_tests.scenarios.batches import TIME_MS, batch
 from compat_tests.scenarios.produce import produce
 from compat_tests.scenarios.reading import read_back
 from compat_tests.scenarios.scenario import Area
 from compat_tests.scenarios.stage import Stage
+from ottla.wire.compression import compress
 from ottla.wire.messages.produce import ProduceRequest
 from ottla.wire.records import Codec
 from ottla.wire.records.batch import ATTRIBUTES_POSITION, CRC_POSITION, HEADER_BYTES, MAGIC_POSITION
+from ottla.wire.records.builder import encode_record
 from ottla.wire.records.checksum import crc32c
 from tests.storage.batches import lz4_batch
 
@@ -43,6 +46,10 @@ def with_body(body: bytes, *, codec: Codec = Codec.NONE, count: int = 1) -> byte
     head[LENGTH_POSITION : LENGTH_POSITION + 4] = struct.pack(">i", HEADER_BYTES - 12 + len(body))
     head[COUNT_POSITION : COUNT_POSITION + 4] = struct.pack(">i", count)
     return patched(bytes(head) + body, ATTRIBUTES_POSITION, struct.pack(">h", codec))
+
+
+def gzip(records: bytes) -> bytes:
+    return compress(Codec.GZIP, records)
 
 
 def old_message(magic: int) -> bytes:
@@ -91,11 +98,17 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a key longer than its record, behind many others": lambda: patched(
         batch(*([b"a"] * 40)), HEADER_BYTES + 30 * ONE_LETTER_BYTES + KEY_POSITION, b"\x40"
     ),
+    "headers that are not there, behind many others": lambda: patched(
+        batch(*([b"a"] * 40)), HEADER_BYTES + 31 * ONE_LETTER_BYTES - 1, b"\2"
+    ),
     "bytes behind the records": lambda: with_body(b"\x0e\0\0\0\1\2a\0\0\0\0"),
     "no bytes": lambda: with_body(b""),
     "an emptied batch": lambda: with_body(b"", count=0),
     "another largest time": lambda: patched(batch(b"a"), MAX_TIMESTAMP_POSITION, struct.pack(">q", TIME_MS + 99)),
     "an offset that is not the next": lambda: with_body(b"\x0e\0\0\x0a\1\2a\0"),
+    "an offset that is not the next, in gzip": lambda: with_body(gzip(b"\x0e\0\0\x0a\1\2a\0"), codec=Codec.GZIP),
+    "an offset below zero": lambda: with_body(b"\x0e\0\0\x03\1\2a\0"),
+    "an offset below zero, in gzip": lambda: with_body(gzip(b"\x0e\0\0\x03\1\2a\0"), codec=Codec.GZIP),
     "gzip garbage": lambda: with_body(b"garbage garbage", codec=Codec.GZIP),
     "snappy garbage": lambda: with_body(b"garbage garbage", codec=Codec.SNAPPY),
     "lz4 garbage": lambda: with_body(b"garbage garbage", codec=Codec.LZ4),
@@ -151,3 +164,37 @@ def one_good_and_one_bad_partition(stage: Stage) -> None:
     topic = stage.topic(partitions=2)
     produce(stage, topic, BAD["a wrong checksum"](), batch(b"good"))
     read_back(stage, topic, partition=1)
+
+
+# Three records that say of their offsets: in reverse, all the same, with a gap, beyond the last.
+OFFSETS = {"in reverse": (2, 1, 0), "all the same": (0, 0, 0), "with a gap": (0, 2, 4), "far beyond": (0, 1, 1_000_000)}
+
+
+def with_offsets(deltas: tuple[int, ...], codec: Codec) -> bytes:
+    records = b"".join(encode_record(delta, 7 * index, b"k", b"%d" % index) for index, delta in enumerate(deltas))
+    made = with_body(compress(codec, records), codec=codec, count=len(deltas))
+    return patched(made, LAST_DELTA_POSITION, struct.pack(">i", len(deltas) - 1))
+
+
+@AREA.cases(
+    {
+        f"{what}, {codec.name.lower()} as {wanted}": (deltas, codec, wanted)
+        for what, deltas in OFFSETS.items()
+        for codec, wanted in product((Codec.NONE, Codec.LZ4), ("producer", "uncompressed", "lz4", "gzip"))
+    }
+)
+def offsets_of_records_are(stage: Stage, case: tuple[tuple[int, ...], Codec, str]) -> None:
+    deltas, codec, wanted = case
+    topic = stage.topic(configs={"compression.type": wanted})
+    produce(stage, topic, with_offsets(deltas, codec))
+    produce(stage, topic, batch(b"good"))
+    read_back(stage, topic)
+
+
+@AREA.cases({"plain": (Codec.NONE, "producer"), "lz4": (Codec.LZ4, "producer"), "plain as lz4": (Codec.NONE, "lz4")})
+def offsets_in_reverse_in_a_compacted_topic(stage: Stage, case: tuple[Codec, str]) -> None:
+    codec, wanted = case
+    topic = stage.topic(configs={"cleanup.policy": "compact", "compression.type": wanted})
+    produce(stage, topic, with_offsets(OFFSETS["in reverse"], codec))
+    produce(stage, topic, batch((b"k", b"good")))
+    read_back(stage, topic)

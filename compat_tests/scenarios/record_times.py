@@ -108,6 +108,11 @@ def another_largest_time_of(stage: Stage, records: tuple[Pair, ...]) -> None:
     taken_or_not(stage, stage.topic(), with_largest(TIME_MS + len(records) + 99, *records))
 
 
+@AREA.cases(CODECS)
+def another_largest_time_of_many(stage: Stage, codec: Codec) -> None:
+    taken_or_not(stage, stage.topic(), with_largest(TIME_MS + 10, *RECORDS * 100, codec=codec))
+
+
 @AREA.one
 def keys_and_times_that_are_wrong_together(stage: Stage) -> None:
     topic = stage.topic(configs={"cleanup.policy": "compact"})

@@ -30,7 +30,7 @@ def check_each_record(batch: RecordBatch, config: LogConfig, now_ms: int, *, byt
     claims_log_time = batch.attributes & LOG_APPEND_TIME_FLAG != 0
     facts: Iterable[tuple[bool, int]] = repeat((True, batch.max_timestamp), batch.count)
     if config.compact or not claims_log_time:
-        records = iter_records(batch, bytes_max=bytes_max)
+        records = iter_records(batch, bytes_max=bytes_max, checks_offsets=False)
         facts = ((record.key is not None, record.timestamp) for record in records)
     largest = NO_TIMESTAMP
     errors: list[tuple[int, str]] = []
@@ -47,7 +47,7 @@ def check_each_record(batch: RecordBatch, config: LogConfig, now_ms: int, *, byt
     if config.log_append_time:
         return batch
     if claims_log_time and changes_codec(batch, config):
-        return _with_its_time_in_each(batch, config)
+        return built_anew(batch, config)
     return batch.with_create_time(largest)
 
 
@@ -60,14 +60,15 @@ def _wrong_time(timestamp: int, claims_log_time: bool, config: LogConfig, now_ms
     return "" if earliest <= timestamp <= latest else f"timestamp {timestamp} is outside [{earliest}, {latest}]"
 
 
-def _with_its_time_in_each(batch: RecordBatch, config: LogConfig) -> RecordBatch:
-    """Kafka builds a batch anew whose codec changes, and then what was the header's time is in every record."""
+def built_anew(batch: RecordBatch, config: LogConfig) -> RecordBatch:
+    """As Kafka builds a batch whose codec changes, not compressed yet: offsets are in order, and where the header's
+    time was that of all records it is in each of them."""
     builder = BatchBuilder(
         producer_id=batch.producer_id,
         producer_epoch=batch.producer_epoch,
         base_sequence=batch.base_sequence,
         is_transactional=batch.is_transactional,
     )
-    for record in iter_records(batch, bytes_max=held_bytes_max(config)):
+    for record in iter_records(batch, bytes_max=held_bytes_max(config), checks_offsets=False):
         builder.append(record.key, record.value, timestamp=record.timestamp, headers=record.headers)
     return RecordBatch(memoryview(builder.build()))

@@ -8,8 +8,9 @@ believed within the bounds: what a few bytes decompress to may be a lot, and eve
 
 from __future__ import annotations
 
-from ottla.storage.each_record import check_each_record
+from ottla.storage.each_record import built_anew, check_each_record
 from ottla.storage.log_config import LONG_MAX, LogConfig
+from ottla.storage.recompression import changes_codec
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import (
     Codec,
@@ -84,15 +85,27 @@ def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> Re
         raise _invalid(f"producer {batch.producer_id} sent sequence number {batch.base_sequence}")
     codec = attributes & CODEC_MASK
     told, is_at_hand = _check_plain(batch) if codec == NONE else _check_compressed(batch, codec)
-    if config.compact or not _says_what_it_should(batch, config, now_ms):
-        return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
+    is_judged = config.compact or not _says_what_it_should(batch, config, now_ms)
     if told is None:
-        if not is_at_hand:
+        if not is_at_hand and not is_judged:
             return batch
         told = look_into(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
-    if told.largest_timestamp != batch.max_timestamp and not config.log_append_time:
-        return check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
-    return batch
+    stored = batch
+    if is_judged or (told.largest_timestamp != batch.max_timestamp and not config.log_append_time):
+        stored = check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
+    return stored if told.is_in_order else _out_of_order(stored, batch, config)
+
+
+def _out_of_order(stored: RecordBatch, batch: RecordBatch, config: LogConfig) -> RecordBatch:
+    """What becomes of records whose offsets do not go up by one: what Kafka does, but not where its cleaner would find
+    them, and from then on leave the partition alone."""
+    if changes_codec(batch, config):
+        return built_anew(stored, config)
+    if batch.codec != NONE:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "offsets of compressed records do not go up by one")
+    if config.compact:
+        raise _invalid("offsets of records do not go up by one, and a compacted topic could not be cleaned")
+    return stored
 
 
 # Whether there are as many records as the header says, and each ends where the next begins. Both return what the

@@ -9,8 +9,9 @@ from ottla.storage.record_check import check_client_batch, single_batch
 from ottla.wire.compression import compress
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.primitives import varint
-from ottla.wire.records import BatchBuilder, Codec, RecordBatch, control_batch
+from ottla.wire.records import BatchBuilder, Codec, RecordBatch, control_batch, iter_records
 from ottla.wire.records.batch import HEADER_BYTES
+from ottla.wire.records.builder import encode_record
 from ottla.wire.records.control import ControlType
 from tests.storage.batches import NOW_MS, batch, changed, config, lz4_batch, old_message
 
@@ -201,3 +202,52 @@ def test_a_largest_time_that_no_record_has_is_put_right(codec: Codec, count: int
 def test_where_the_log_sets_the_time_the_header_is_left_alone() -> None:
     lying = changed(batch(), MAX_TIMESTAMP, ">q", NOW_MS + 5)
     assert check(lying, config(log_append_time=True)).max_timestamp == NOW_MS + 5
+
+
+def with_offsets(*deltas: int, codec: Codec = Codec.NONE) -> bytes:
+    """Records that say of their offsets what they should not."""
+    records = b"".join(encode_record(delta, 0, b"k", b"%d" % index) for index, delta in enumerate(deltas))
+    return rebuilt(batch(len(deltas)), records, codec)
+
+
+WRONG_OFFSETS = [(1, 0, 2), (0, 0, 0), (0, 1, 7), (0, -1, 1), (1, 2, 3)]
+
+
+@pytest.mark.parametrize("deltas", WRONG_OFFSETS)
+def test_offsets_of_plain_records_are_left_as_they_are(deltas: tuple[int, ...]) -> None:
+    data = with_offsets(*deltas)
+    assert bytes(check(data).data) == data
+
+
+@pytest.mark.parametrize("deltas", WRONG_OFFSETS)
+@pytest.mark.parametrize("codec", list(Codec)[1:])
+def test_compressed_records_whose_offsets_do_not_go_up_by_one_are_refused_as_kafka_does(
+    codec: Codec, deltas: tuple[int, ...]
+) -> None:
+    assert error_of(with_offsets(*deltas, codec=codec)).code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.parametrize("deltas", WRONG_OFFSETS)
+def test_a_topic_that_is_cleaned_takes_no_offsets_that_do_not_go_up_by_one(deltas: tuple[int, ...]) -> None:
+    error = error_of(with_offsets(*deltas), config(compact=True))
+    assert error.code is ErrorCode.INVALID_RECORD
+    assert "could not be cleaned" in error.message
+
+
+@pytest.mark.parametrize("deltas", WRONG_OFFSETS)
+@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize(("codec", "wanted"), [(Codec.NONE, "lz4"), (Codec.LZ4, "uncompressed"), (Codec.LZ4, "gzip")])
+def test_where_the_codec_changes_records_get_offsets_that_go_up_by_one(
+    codec: Codec, wanted: str, compact: bool, deltas: tuple[int, ...]
+) -> None:
+    stored = check(with_offsets(*deltas, codec=codec), config(compression_type=wanted, compact=compact))
+    found = [(record.offset, record.value) for record in iter_records(stored, bytes_max=1 << 20)]
+    assert found == [(0, b"0"), (1, b"1"), (2, b"2")]
+
+
+def test_offsets_behind_the_first_megabyte_out_of_a_codec_are_looked_at_where_records_are() -> None:
+    records = encode_record(0, 0, b"k", bytes(2 << 20)) + encode_record(0, 0, b"k", b"v")
+    data = rebuilt(batch(2), records, Codec.LZ4)
+    check(data, config(max_message_bytes=8 << 20))
+    error = error_of(data, config(max_message_bytes=8 << 20, compact=True))
+    assert error.code is ErrorCode.UNKNOWN_SERVER_ERROR

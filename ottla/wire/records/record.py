@@ -34,15 +34,17 @@ class Record(NamedTuple):
     headers: tuple[Header, ...]
 
 
-def iter_records(batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | None = None) -> Iterator[Record]:
+def iter_records(
+    batch: RecordBatch, *, bytes_max: int, record_bytes_max: int | None = None, checks_offsets: bool = True
+) -> Iterator[Record]:
     """Every record, one at a time; `bytes_max` bounds them all together, `record_bytes_max` each of them.
 
-    In a batch of LogAppendTime all have the batch's timestamp.
+    In a batch of LogAppendTime all have the batch's timestamp. Offsets may be wrong where a client has just sent them.
     """
     append_time = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME_FLAG else None
     for body in bodies(batch, bytes_max, bytes_max if record_bytes_max is None else record_bytes_max):
         timestamp_delta, offset_delta, key, value, headers = parsed(body)
-        if not 0 <= offset_delta <= batch.last_offset_delta:
+        if checks_offsets and not 0 <= offset_delta <= batch.last_offset_delta:
             raise invalid(f"offset delta {offset_delta} in a batch whose last is {batch.last_offset_delta}")
         timestamp = batch.base_timestamp + timestamp_delta if append_time is None else append_time
         if not -INT64_MAX <= timestamp <= INT64_MAX:
