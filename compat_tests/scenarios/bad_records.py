@@ -25,11 +25,13 @@ LENGTH_POSITION, LAST_DELTA_POSITION, COUNT_POSITION = 8, 23, 57
 MAX_TIMESTAMP_POSITION = 35
 # A record of one letter, and where the length of its key is.
 ONE_LETTER_BYTES, KEY_POSITION = 8, 4
+KEY_FROM_END = ONE_LETTER_BYTES - KEY_POSITION
 
 
 def patched(data: bytes, position: int, value: bytes, *, is_summed: bool = True) -> bytes:
     """A batch with other bytes at a place, its checksum made good again unless told otherwise."""
     made = bytearray(data)
+    position %= len(data)  # from the end, if it is negative
     made[position : position + len(value)] = value
     if is_summed:
         made[CRC_POSITION:ATTRIBUTES_POSITION] = struct.pack(">I", crc32c(bytes(made[ATTRIBUTES_POSITION:]), 0))
@@ -97,6 +99,9 @@ BAD: dict[str, Callable[[], bytes]] = {
     ),
     "a key longer than its record, behind many others": lambda: patched(
         batch(*([b"a"] * 40)), HEADER_BYTES + 30 * ONE_LETTER_BYTES + KEY_POSITION, b"\x40"
+    ),
+    "a key longer than its record, behind many others of all lengths": lambda: patched(
+        batch(*(b"a" * number for number in range(40)), b"a"), -KEY_FROM_END, b"\x40"
     ),
     "headers that are not there, behind many others": lambda: patched(
         batch(*([b"a"] * 40)), HEADER_BYTES + 31 * ONE_LETTER_BYTES - 1, b"\2"
@@ -187,6 +192,16 @@ def offsets_of_records_are(stage: Stage, case: tuple[tuple[int, ...], Codec, str
     deltas, codec, wanted = case
     topic = stage.topic(configs={"compression.type": wanted})
     produce(stage, topic, with_offsets(deltas, codec))
+    produce(stage, topic, batch(b"good"))
+    read_back(stage, topic)
+
+
+@AREA.one
+def the_last_offset_of_many_records_of_all_lengths_is_not_the_next(stage: Stage) -> None:
+    topic = stage.topic()
+    records = [encode_record(number, 0, b"k", bytes(number)) for number in range(40)]
+    made = with_body(gzip(b"".join((*records, encode_record(50, 0, b"k", b"v")))), codec=Codec.GZIP, count=41)
+    produce(stage, topic, patched(made, LAST_DELTA_POSITION, struct.pack(">i", 40)))
     produce(stage, topic, batch(b"good"))
     read_back(stage, topic)
 

@@ -103,7 +103,17 @@ def another_largest_time_in(stage: Stage, configs: dict[str, str]) -> None:
     read_back(stage, topic)
 
 
-@AREA.cases({"one record": RECORDS[:1], "three records": RECORDS, "many records": RECORDS * 100})
+OF_ALL_LENGTHS: tuple[Pair, ...] = tuple((b"k", bytes(number)) for number in range(300))
+
+
+@AREA.cases(
+    {
+        "one record": RECORDS[:1],
+        "three records": RECORDS,
+        "many records": RECORDS * 100,
+        "many records of all lengths": OF_ALL_LENGTHS,
+    }
+)
 def another_largest_time_of(stage: Stage, records: tuple[Pair, ...]) -> None:
     taken_or_not(stage, stage.topic(), with_largest(TIME_MS + len(records) + 99, *records))
 

@@ -7,9 +7,6 @@ by that time for all of its records, and the claim goes; where the topic's time 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import repeat
-
 from ottla.storage.log_config import LogConfig
 from ottla.storage.recompression import changes_codec, held_bytes_max
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -25,19 +22,22 @@ class RecordsRejected(KafkaError):
         self.errors = errors
 
 
-def check_each_record(batch: RecordBatch, config: LogConfig, now_ms: int, *, bytes_max: int) -> RecordBatch:
-    """The batch as it is to be stored. RecordsRejected, with all that is wrong, if anything is."""
+def check_each_record(
+    batch: RecordBatch, config: LogConfig, now_ms: int, *, bytes_max: int
+) -> tuple[RecordBatch, bool]:
+    """The batch as it is to be stored, and whether its records' offsets go up by one from zero.
+
+    RecordsRejected, with all that is wrong, if anything else is.
+    """
     claims_log_time = batch.attributes & LOG_APPEND_TIME_FLAG != 0
-    facts: Iterable[tuple[bool, int]] = repeat((True, batch.max_timestamp), batch.count)
-    if config.compact or not claims_log_time:
-        records = iter_records(batch, bytes_max=bytes_max, checks_offsets=False)
-        facts = ((record.key is not None, record.timestamp) for record in records)
-    largest = NO_TIMESTAMP
+    largest, is_in_order = NO_TIMESTAMP, True
     errors: list[tuple[int, str]] = []
     code = ErrorCode.INVALID_RECORD
-    for index, (has_key, timestamp) in enumerate(facts):
+    for index, record in enumerate(iter_records(batch, bytes_max=bytes_max, checks_offsets=False)):
+        timestamp = record.timestamp
         largest = max(largest, timestamp)
-        if config.compact and not has_key:
+        is_in_order = is_in_order and record.offset == index
+        if config.compact and record.key is None:
             errors.append((index, "a compacted topic takes no record without a key"))
         elif why := _wrong_time(timestamp, claims_log_time, config, now_ms):
             errors.append((index, why))
@@ -45,10 +45,10 @@ def check_each_record(batch: RecordBatch, config: LogConfig, now_ms: int, *, byt
     if errors:
         raise RecordsRejected(code, f"{len(errors)} of {batch.count} records are refused: {errors[0][1]}", errors)
     if config.log_append_time:
-        return batch
+        return batch, is_in_order
     if claims_log_time and changes_codec(batch, config):
-        return built_anew(batch, config)
-    return batch.with_create_time(largest)
+        return built_anew(batch, config), True
+    return batch.with_create_time(largest), is_in_order
 
 
 def _wrong_time(timestamp: int, claims_log_time: bool, config: LogConfig, now_ms: int) -> str:

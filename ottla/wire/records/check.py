@@ -6,26 +6,21 @@ A compressed batch is checked as it streams out of the codec. Its header is beli
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
-from typing import NamedTuple
+from itertools import chain
 
 from ottla.wire.compression import Buffer, Codec, chunks
-from ottla.wire.records.batch import HEADER_BYTES, RecordBatch
+from ottla.wire.records.batch import RecordBatch
 from ottla.wire.records.hop import hop, invalid
-from ottla.wire.records.look import look
+from ottla.wire.records.look import Looked, look
 from ottla.wire.records.record import bodies, check_count, is_emptied, parsed
 
 # So much out of a codec is looked at together.
 AT_ONCE_BYTES = 1 << 20
-# Where records are so many and so short, they are copied to be looked at: together they take far less time.
-_MANY, _SHORT_BYTES = 4, 2048
 
 
-class Told(NamedTuple):
-    """What records say of themselves: the largest timestamp, and whether their offsets go up by one from zero."""
-
-    largest_timestamp: int
-    is_in_order: bool
+# What records say of themselves: the largest timestamp, None if not all were looked into, and whether the offsets of
+# those that were go up by one from zero.
+Told = tuple[int | None, bool]
 
 
 def check_boundaries(batch: RecordBatch, *, bytes_max: int) -> None:
@@ -42,36 +37,37 @@ def check_boundaries(batch: RecordBatch, *, bytes_max: int) -> None:
 
 
 def look_into_plain(batch: RecordBatch) -> Told | None:
-    """What the records say, not compressed. None if lengths, count and size do not agree, or the fields of one do not
-    fit: `check_boundaries` and `look_into` can say why."""
-    count, end, position = batch.count, batch.end, batch.start + HEADER_BYTES
-    data: Buffer = batch.view
-    if count > _MANY and end - position < count * _SHORT_BYTES:
-        data, end, position = bytes(batch.view[position:end]), end - position, 0
-    found = look(data, position, count)
-    if found is None:
-        return None
-    delta, position, missing_count, is_in_order = found
-    if missing_count or position != end:
-        return None
-    return Told(batch.base_timestamp + delta, is_in_order)
+    """Check the boundaries of records that are not compressed, and look into them. INVALID_RECORD if they do not agree.
 
-
-def look_into_compressed(batch: RecordBatch, *, bytes_max: int) -> tuple[Told | None, bool]:
-    """Check the boundaries, as `check_boundaries` does, and look into the records while they are there.
-
-    Returns what they say, and whether all of them came in the first megabyte: what comes behind it is not looked into.
-    Where all came and nothing is told, `look_into` can say why.
+    None if the fields of a record do not fit: `look_into` can say why. Of many that differ in length only the first are
+    looked into.
     """
+    data, count = batch.records_data, batch.count
+    found = look(data, 0, count)
+    if found is None or found[2] or found[1] != len(data):
+        check_count(count, len(data))
+        position, missing_count = hop(data, 0, count) if found is None else hop(data, *found[1:3])
+        _check_end(batch, len(data) - position, missing_count)
+    return _told(batch, found)
+
+
+def look_into_compressed(batch: RecordBatch, *, bytes_max: int) -> Told | None:
+    """The same for compressed records, while they come out of the codec. Behind the first megabyte they are not looked
+    into."""
     pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max)
     first = _at_once(pieces)
-    rest = list(islice(pieces, 1))
     found = look(first, 0, batch.count)
-    if not rest and found is not None and found[1:3] == (len(first), 0):
-        return Told(batch.base_timestamp + found[0], found[3]), True
-    data, position, missing_count = _hop_in_chunks(chain((first,), rest, pieces), batch.count)
+    position, missing_count = (0, batch.count) if found is None else found[1:3]
+    data, position, missing_count = _hop_in_chunks(chain((first,), pieces), missing_count, position)
     _check_end(batch, len(data) - position, missing_count)
-    return None, not rest or found is None
+    return _told(batch, found)
+
+
+def _told(batch: RecordBatch, found: Looked | None) -> Told | None:
+    if found is None:
+        return None
+    largest_delta, _, left_count, is_in_order = found
+    return None if left_count else batch.base_timestamp + largest_delta, is_in_order
 
 
 def look_into(batch: RecordBatch, *, bytes_max: int) -> Told:
@@ -81,7 +77,7 @@ def look_into(batch: RecordBatch, *, bytes_max: int) -> Told:
         delta, offset_delta, *_ = parsed(body)
         largest_delta = max(largest_delta, delta) if index else delta
         is_in_order = is_in_order and offset_delta == index
-    return Told(batch.base_timestamp + largest_delta, is_in_order)
+    return batch.base_timestamp + largest_delta, is_in_order
 
 
 def _check_end(batch: RecordBatch, left_bytes: int, missing_count: int) -> None:
@@ -90,9 +86,9 @@ def _check_end(batch: RecordBatch, left_bytes: int, missing_count: int) -> None:
         raise invalid(f"{missing_count} of {batch.count} records are missing, {left_bytes} bytes are left")
 
 
-def _hop_in_chunks(pieces: Iterable[bytes], count: int) -> tuple[bytes, int, int]:
+def _hop_in_chunks(pieces: Iterable[bytes], count: int, position: int = 0) -> tuple[bytes, int, int]:
     """The last bytes, the position in them after all records that were found, and how many were not."""
-    data, position = b"", 0
+    data = b""
     for piece in pieces:
         if position < len(data):  # here is the beginning of a length
             data, position = data[position:] + piece, 0

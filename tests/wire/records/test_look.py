@@ -8,10 +8,9 @@ import pytest
 
 from ottla.wire.errors import KafkaError
 from ottla.wire.primitives import varint
-from ottla.wire.records import look as looking
 from ottla.wire.records.builder import encode_record
 from ottla.wire.records.hop import read_length
-from ottla.wire.records.look import OFFSETS_ALIKE, Looked, look
+from ottla.wire.records.look import FEW, LONG_BYTES, UNLIKE_MAX, Looked, look
 from ottla.wire.records.record import parsed
 
 
@@ -40,11 +39,20 @@ def read(data: bytes, count: int) -> Looked | None:
 
 
 def compare(data: bytes, count: int) -> Looked | None:
-    wanted = read(data, count)
-    assert look(data, 0, count) == wanted, "by columns"
-    assert look(memoryview(data), 0, count) == wanted, "one by one"
-    assert look(b"12345" + data, 5, count) == (wanted and (wanted[0], wanted[1] + 5, *wanted[2:])), "somewhere else"
-    return wanted
+    """What the look says. It is true of all records that it went through, and it left others for a reason."""
+    found = look(data, 0, count)
+    assert look(memoryview(data), 0, count) == found, "where it lies"
+    assert look(b"12345" + data, 5, count) == (found and (found[0], found[1] + 5, *found[2:])), "somewhere else"
+    if found is None:
+        assert read(data, count) is None
+        return None
+    largest_delta, end, left_count, is_in_order = found
+    assert read(data, count - left_count) == (largest_delta, end, 0, is_in_order)
+    if left_count:
+        following = read(data[end:], 1)
+        is_cut_off = following is not None and following[2] == 1
+        assert is_cut_off or left_count > FEW
+    return found
 
 
 def some(random: Random, count: int) -> list[bytes]:
@@ -56,10 +64,11 @@ def some(random: Random, count: int) -> list[bytes]:
         value = random.choice([None, b"", b"v" * random.randint(0, 70), bytes(random.choice([100, 1000, 9000]))])
         headers = random.choice([[]] * 8 + [[(b"name", b"value"), (b"", None)]])
         pace = random.choice([0, 0, 1, 1, 7, -1])
+        varies = random.random() < 0.5
         for _ in range(random.choice([1, 2, 3, 10, 80])):
             delta += pace
-            value = value and bytes(random.choices(range(256), k=len(value))) if random.random() < 0.1 else value
-            records.append(encode_record(len(records), delta, key, value, headers))
+            one = value and bytes(random.choices(range(256), k=random.randint(0, 2 * len(value)))) if varies else value
+            records.append(encode_record(len(records), delta, key, one, headers))
     return records[:count]
 
 
@@ -67,9 +76,12 @@ def some(random: Random, count: int) -> list[bytes]:
 def test_records_of_all_kinds(seed: int) -> None:
     random = Random(seed)
     count = random.choice([1, 2, 5, 63, 64, 65, 66, 100, 300])
-    found = compare(b"".join(some(random, count)), count)
+    data = b"".join(some(random, count))
+    found = compare(data, count)
     assert found is not None
-    assert found[2:] == (0, True)
+    assert found[3]
+    if count <= FEW:
+        assert found[1:3] == (len(data), 0)
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -100,40 +112,6 @@ def test_records_that_end_somewhere(seed: int) -> None:
         assert found[2] > 0
 
 
-def alike(count: int, offset: int = 0) -> bytes:
-    return b"".join(encode_record(offset + index, 0, None, b"value", ()) for index in range(count))
-
-
-@pytest.mark.parametrize(
-    "count", [64, 65, 66, 67, OFFSETS_ALIKE - 1, OFFSETS_ALIKE, OFFSETS_ALIKE + 3, 2 * OFFSETS_ALIKE + 9]
-)
-def test_offsets_of_every_width(count: int) -> None:
-    data = alike(count)
-    assert compare(data, count) == (0, len(data), 0, True)
-
-
-@pytest.mark.parametrize("at", [0, 1, 2, 30, 63, 64, 65, 100, 8191, 8192, 8193, 8999])
-def test_an_offset_that_is_not_the_next_is_noticed(at: int) -> None:
-    data = alike(at) + alike(1, at + 1) + alike(9000 - at - 1, at + 1)
-    assert compare(data, 9000) == (0, len(data), 0, False)
-
-
-def test_offsets_that_begin_anew_where_their_bytes_do() -> None:
-    """The first two bytes of an offset are those of one that is so much smaller."""
-    data = alike(2 * OFFSETS_ALIKE) + alike(OFFSETS_ALIKE, OFFSETS_ALIKE)
-    assert compare(data, 3 * OFFSETS_ALIKE) == (0, len(data), 0, False)
-
-
-@pytest.mark.parametrize(
-    "deltas", [[5, 5, 5, 9, 5, 5], [-1, -2, -1, -3], [63, 62, 61], [64, 200, 100, 199], [-70, -65, -90]]
-)
-def test_the_largest_delta_is_found_wherever_it_is(deltas: list[int]) -> None:
-    data = b"".join(encode_record(index, delta, b"k", b"v", ()) for index, delta in enumerate(deltas * 10))
-    found = compare(data, 10 * len(deltas))
-    assert found is not None
-    assert found[0] == max(deltas)
-
-
 def test_a_number_may_be_written_in_more_bytes_than_it_needs() -> None:
     body = b"\0" + b"\x80\0" + b"\x80\x80\0" + varint(-1) + b"\x82\0" + b"v" + b"\0"
     record = varint(len(body)) + body
@@ -143,33 +121,27 @@ def test_a_number_may_be_written_in_more_bytes_than_it_needs() -> None:
     assert compare(record, 1) == (0, len(record), 0, True)
 
 
-def test_records_alike_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or the look would cost what it may not."""
-    taken: list[int] = []
-    search = looking._alike
-
-    def counted(*given: object) -> tuple[int, int]:
-        found = search(*given)  # type: ignore[arg-type]
-        taken.append(found[0])
-        return found
-
-    monkeypatch.setattr(looking, "_alike", counted)
-    assert look(alike(9000), 0, 9000) is not None
-    assert sum(taken) > 9000 - 3 * len(taken)
-    assert len(taken) < 10
+def of_lengths(*lengths: int) -> bytes:
+    return b"".join(encode_record(index, 0, None, bytes(length), ()) for index, length in enumerate(lengths))
 
 
-def test_a_search_in_vain_is_not_made_for_each_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two kinds of records of one size take turns."""
-    searches: list[int] = []
-    search = looking._alike
+def test_of_many_records_that_differ_in_length_the_first_are_looked_into() -> None:
+    data = of_lengths(*(100 + index % 7 for index in range(100)))
+    found = compare(data, 100)
+    assert found is not None
+    assert found[2] == 100 - UNLIKE_MAX
 
-    def counted(*given: object) -> tuple[int, int]:
-        searches.append(1)
-        return search(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(looking, "_alike", counted)
-    kinds = (b"k", b"value"), (b"ke", b"valu")
-    data = b"".join(encode_record(index, 0, *kinds[index % 2], ()) for index in range(4000))
-    assert look(data, 0, 4000) is not None
-    assert len(searches) <= 4000 // looking.FEW
+def test_few_records_are_looked_into_whatever_their_lengths() -> None:
+    lengths = range(100, 100 + FEW + 1)
+    assert compare(of_lengths(*lengths), len(lengths)) == (0, len(of_lengths(*lengths)), 0, True)
+
+
+def test_long_records_are_looked_into_however_many() -> None:
+    lengths = [LONG_BYTES + index for index in range(2 * FEW)]
+    assert compare(of_lengths(*lengths), len(lengths)) == (0, len(of_lengths(*lengths)), 0, True)
+
+
+def test_a_few_records_among_many_alike_that_are_not_do_no_harm() -> None:
+    lengths = ([100] * 50 + [90]) * 10
+    assert compare(of_lengths(*lengths), len(lengths)) == (0, len(of_lengths(*lengths)), 0, True)
