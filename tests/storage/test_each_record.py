@@ -23,7 +23,9 @@ def of(*timestamps: int, keys: tuple[bytes | None, ...] = (), **more: int) -> by
 
 
 def stored(data: bytes, settings: LogConfig) -> RecordBatch:
-    return check_each_record(RecordBatch(memoryview(data)), settings, NOW_MS, bytes_max=BYTES_MAX)
+    found, is_in_order = check_each_record(RecordBatch(memoryview(data)), settings, NOW_MS, bytes_max=BYTES_MAX)
+    assert is_in_order
+    return found
 
 
 def rejected(data: bytes, settings: LogConfig) -> tuple[ErrorCode, list[int]]:
@@ -40,7 +42,7 @@ def timestamps(batch: RecordBatch) -> list[int]:
 def test_what_is_right_stays_as_it_is(codec: Codec) -> None:
     batch = RecordBatch(memoryview(of(NOW_MS, NOW_MS + 20, NOW_MS - 10, codec=codec)))
     for settings in (BOUNDED, config(compact=True), config(log_append_time=True)):
-        assert check_each_record(batch, settings, NOW_MS, bytes_max=BYTES_MAX) is batch
+        assert check_each_record(batch, settings, NOW_MS, bytes_max=BYTES_MAX) == (batch, True)
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])

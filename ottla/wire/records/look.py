@@ -35,7 +35,7 @@ def look(data: Buffer, position: int, count: int) -> Looked | None:
     largest_delta, twice_offset, is_in_order, unlike = -INT64_MAX, 0, True, 0
     start = end = position
     try:
-        while count and unlike < UNLIKE_MAX:
+        while count and (unlike < UNLIKE_MAX or count <= FEW):
             start = end
             zigzag, position = data[start], start + 1
             if zigzag > 0x7F:
