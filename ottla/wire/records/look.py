@@ -23,7 +23,7 @@ HEADER_BYTES_MIN = 2
 Looked = tuple[int, int, int, bool]
 # So many records are few: all of them are looked into. Of more, the rest is left when so many were not alike, unless
 # they are long: then they cannot be many.
-FEW, UNLIKE_MAX, LONG_BYTES = 16, 2, 1 << 14
+FEW, UNLIKE_MAX, LONG_BYTES = 16, 3, 1 << 14
 
 
 def look(data: Buffer, position: int, count: int) -> Looked | None:
@@ -81,7 +81,7 @@ def look(data: Buffer, position: int, count: int) -> Looked | None:
                     found, delta = alike(in_bytes, form, count, twice_offset >> 1)
                     largest_delta = max(largest_delta, delta)
                     count, twice_offset, end = count - found, twice_offset + 2 * found, end + found * (end - start)
-                unlike = 0 if found > UNLIKE_MAX else unlike + 1
+                unlike = 0 if found >= FEW else unlike + 1
     except (IndexError, KafkaError) as error:  # a length may be cut off, but whatever follows it is there
         is_cut_off = isinstance(error, IndexError) and start == end
         return (largest_delta, start, count, is_in_order) if is_cut_off else None
