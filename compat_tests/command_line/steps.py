@@ -89,6 +89,7 @@ ALONE = (
     step("plan a move", f"cluster reassign --topics {TOPIC},{OTHER} --json"),
     step("plan a move to nobody", f"cluster reassign --topics {TOPIC} --brokers 7"),
     step("move", f"cluster reassign --topics {TOPIC} --brokers 1 --execute"),
+    step("move, held back", f"cluster reassign --topics {TOPIC} --brokers 1 --execute --throttle 1000000"),
     step("cancel", "cluster reassign --cancel"),
     step("add a voter that is unknown", "cluster add-voter 2 --listener CONTROLLER://127.0.0.1:1"),
     step("remove a voter that is unknown", "cluster remove-voter 2"),

@@ -108,6 +108,15 @@ def _add_reassign(commands: Commands[argparse.ArgumentParser]) -> None:
     what.add_argument("--verify", action="store_true", help="show how far a plan is; status 1 while it is not done")
     what.add_argument("--cancel", action="store_true", help="take back moves under way: those of the plan, or all")
     parser.add_argument("--no-wait", action="store_true", help="with --execute, return when the moves have begun")
+    parser.add_argument(
+        "--throttle",
+        type=positive,
+        metavar="BYTES",
+        help="with --execute, move so many bytes a second at most, by broker",
+    )
+    parser.add_argument(
+        "--preserve-throttles", action="store_true", help="with --verify, leave throttles when nothing is under way"
+    )
     add_json(parser)
 
 

@@ -21,6 +21,7 @@ from ottla.commands.asking import asking
 from ottla.commands.cluster_info import ask
 from ottla.commands.cluster_plan import Plan, new_plan, parse_plan, plan_json
 from ottla.commands.cluster_rows import ids_text, partition_rows
+from ottla.commands.cluster_throttle import REMAINS, release, throttle
 from ottla.commands.hints import not_there
 from ottla.commands.terminal import Column, Progress, Row, Terminal, show
 from ottla.commands.text_form import compact_json, count_text
@@ -47,13 +48,16 @@ def reassign_partitions(parsed: argparse.Namespace) -> int:
             return _cancel(client, None if parsed.file is None else _read(parsed.file))
         plan = _read(parsed.file) if parsed.file is not None else _made(client, parsed)
         if parsed.verify:
-            return _tell(terminal, rows_of(plan, *_state(client, plan)), as_json=parsed.json)
+            return _verify(client, terminal, plan, parsed)
         if not parsed.execute:
             return _propose(client, terminal, plan, as_json=parsed.json)
-        _begin(client, plan)
+        _begin(client, plan, parsed.throttle)
         if not parsed.no_wait:
             _wait(client, plan, Progress(sys.stderr, "replicas in place", len(plan)), time.sleep)
             sys.stderr.write(f"{count_text(len(plan), 'partition')} moved\n")
+            if parsed.throttle is not None:
+                _release(client, plan)
+                sys.stderr.write("the throttle is gone\n")
     return EXIT_OK
 
 
@@ -64,6 +68,8 @@ def _check_words(parsed: argparse.Namespace) -> None:
         raise UsageError("say what is to move: --file PLAN.json, or --topics with --brokers")
     if parsed.file is None and parsed.verify:
         raise UsageError("--verify needs the plan that was carried out: --file PLAN.json")
+    if parsed.throttle is not None and not parsed.execute:
+        raise UsageError("--throttle is for moves that begin now: it needs --execute")
 
 
 def _read(path: str) -> Plan:
@@ -115,9 +121,19 @@ def rows_of(plan: Plan, current: Plan, moving: Mapping[TopicPartition, Move]) ->
     return rows
 
 
-def _tell(terminal: Terminal, rows: list[Row], *, as_json: bool) -> int:
-    show(terminal, COLUMNS, rows, as_json=as_json)
+def _verify(client: Client, terminal: Terminal, plan: Plan, parsed: argparse.Namespace) -> int:
+    """Where everything is. When nothing is under way any more, throttles are not needed, as Kafka's tool has it."""
+    current, moving = _state(client, plan)
+    rows = rows_of(plan, current, moving)
+    show(terminal, COLUMNS, rows, as_json=parsed.json)
+    if not parsed.preserve_throttles and not plan.keys() & moving.keys():
+        _release(client, plan)
     return EXIT_OK if all(row["state"] == DONE for row in rows) else EXIT_FAILED
+
+
+def _release(client: Client, plan: Plan) -> None:
+    """Kafka's tool takes the rates from all brokers: it does not know which of them had a part in it."""
+    release(client, plan, [one["id"] for one in client.call(ask)["brokers"] if not one["isFenced"]])
 
 
 def _propose(client: Client, terminal: Terminal, plan: Plan, *, as_json: bool) -> int:
@@ -135,10 +151,13 @@ def _propose(client: Client, terminal: Terminal, plan: Plan, *, as_json: bool) -
     return EXIT_OK
 
 
-def _begin(client: Client, plan: Plan) -> None:
+def _begin(client: Client, plan: Plan, bytes_per_second: int | None) -> None:
     current, _ = _state(client, plan)
     before = {place: current[place] for place in plan}
     sys.stderr.write(f"the plan that takes this back: {compact_json(plan_json(before))}\n")
+    if bytes_per_second is not None:
+        throttle(client, plan, before, bytes_per_second)
+        sys.stderr.write(f"held back to {bytes_per_second:,} bytes/s a broker; {REMAINS}\n")
     client.call(reassign, plan)
 
 

@@ -88,6 +88,7 @@ def test_a_move_that_cannot_end_is_taken_back(three: Nodes, topic: str, tmp_path
         ("--verify --topics a", 2, "--verify needs the plan"),
         ("--file no-such-file", 2, "cannot be read"),
         ("--file x --topics a", 2, "--file has the whole plan"),
+        ("--file x --throttle 5", 2, "--throttle is for moves that begin now"),
         ("--topics no-such-topic", 1, "there is no topic no-such-topic"),
         ("--topics {orders} --brokers 77", 1, "there is no broker 77"),
         ("--topics {orders} --replication-factor 2", 2, "2 replicas need as many brokers"),
