@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import logging
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
+from ottla.config.broker import BrokerConfig
 from ottla.server.connection import Connection
 from ottla.server.idle import reap_idle
 from ottla.server.transport import SocketTransport
@@ -22,13 +23,23 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-BACKLOG = 128
 # A flood of connections must let others speak: those that have been accepted, for a start.
 ACCEPTED_PER_TURN_MAX = 64
 # Out of descriptors or memory: trying again at once would only burn the processor.
 WAIT_AFTER_ERROR_SECONDS = 0.1
 # How a socket of IPv6 shows a peer of IPv4.
 MAPPED_PREFIX = "::ffff:"
+
+
+class Sizes(NamedTuple):
+    """How many connections may wait to be accepted, and the buffers asked of the system, if any are."""
+
+    backlog: int = 128
+    send_bytes: int = -1
+    receive_bytes: int = -1
+
+
+USUAL = Sizes()
 
 
 class Listener:
@@ -134,12 +145,29 @@ class Listener:
             self._socket.close()
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, sizes: Sizes = USUAL) -> socket.socket:
     """A listening socket. An empty host means every address, of IPv6 as well where there is any."""
     if not host and socket.has_dualstack_ipv6():
-        listening = socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
+        family, is_dual = socket.AF_INET6, True
     else:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        family, is_dual = socket.AF_INET6 if ":" in host else socket.AF_INET, False
+    listening = socket.create_server((host, port), family=family, dualstack_ipv6=is_dual, backlog=sizes.backlog)
     listening.setblocking(False)
+    for option, size_bytes in ((socket.SO_SNDBUF, sizes.send_bytes), (socket.SO_RCVBUF, sizes.receive_bytes)):
+        if size_bytes > 0:
+            listening.setsockopt(socket.SOL_SOCKET, option, size_bytes)  # connections inherit it
     return listening
+
+
+def sizes_of(config: BrokerConfig) -> Sizes:
+    """What somebody chose. Kafka's defaults are smaller than what the system finds out for itself."""
+    chosen = {
+        field: value
+        for field, key, value in (
+            ("backlog", BrokerConfig.socket_listen_backlog_size, config.socket_listen_backlog_size),
+            ("send_bytes", BrokerConfig.socket_send_buffer_bytes, config.socket_send_buffer_bytes),
+            ("receive_bytes", BrokerConfig.socket_receive_buffer_bytes, config.socket_receive_buffer_bytes),
+        )
+        if config.is_set(key)
+    }
+    return USUAL._replace(**chosen)

@@ -29,7 +29,7 @@ from ottla.config.listeners import SecurityProtocol
 from ottla.server.broker import Broker
 from ottla.server.descriptors import open_segments_max, raise_limit
 from ottla.server.formatting import found_cluster_id
-from ottla.server.listener import listen
+from ottla.server.listener import listen, sizes_of
 from ottla.server.random_ids import random_id
 from ottla.server.running_node import RunningNode, StartError
 from ottla.storage.directory_identity import Identity, LogDirectoryError
@@ -147,7 +147,7 @@ class Node:
                     f"listener {config.name} is to speak {config.protocol.name}; only PLAINTEXT is served yet"
                 )
             try:
-                self.bound.append(Bound(config, listen(config.host, config.port)))
+                self.bound.append(Bound(config, listen(config.host, config.port, sizes_of(self.config))))
             except OSError as error:
                 place = str(config).partition("://")[2]
                 reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror

@@ -12,9 +12,10 @@ import pytest
 import trio
 import trio.testing
 
+from ottla.config.loading import load
 from ottla.server import descriptors
 from ottla.server.connection import Connection
-from ottla.server.listener import ACCEPTED_PER_TURN_MAX, Listener, listen
+from ottla.server.listener import ACCEPTED_PER_TURN_MAX, USUAL, Listener, Sizes, listen, sizes_of
 from tests.server.world import Client, World, a_world, batch, by_test_clock, in_trio, pass_time, producing, until
 
 
@@ -221,3 +222,25 @@ def test_without_ipv6_every_address_means_those_of_ipv4(monkeypatch: pytest.Monk
     with listen("", 0) as listening:
         assert listening.family == socket.AF_INET
         assert listening.getsockname()[0] == "0.0.0.0"
+
+
+def buffer_bytes(one: socket.socket) -> tuple[int, int]:
+    return one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF), one.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+
+
+def test_connections_have_the_buffers_that_were_asked_for() -> None:
+    properties = {"socket.send.buffer.bytes": "30000", "socket.receive.buffer.bytes": "40000"}
+    with listen("127.0.0.1", 0, sizes_of(load(properties, {}).config)) as listening, socket.socket() as reference:
+        reference.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 30000)
+        reference.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 40000)
+        listening.setblocking(True)
+        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
+            assert buffer_bytes(accepted) == buffer_bytes(reference)
+
+
+def test_what_nobody_chose_is_left_to_the_system() -> None:
+    assert sizes_of(load({}, {}).config) == USUAL
+    left = {"socket.send.buffer.bytes": "-1", "socket.listen.backlog.size": "7"}
+    assert sizes_of(load(left, {}).config) == Sizes(7, -1, -1)
+    with listen("127.0.0.1", 0) as usual, socket.create_server(("127.0.0.1", 0)) as plain:
+        assert buffer_bytes(usual) == buffer_bytes(plain)
