@@ -20,7 +20,6 @@ from ottla.wire.errors import KafkaError
 
 log = logging.getLogger(__name__)
 
-PRODUCER_EXPIRY_SECONDS = 600
 # Files go when `file.delete.delay.ms` has passed, give or take this.
 REMOVAL_CHECK_MS = 1000
 
@@ -38,7 +37,7 @@ class Upkeep:
             nursery.start_soon(self._every, config.log_retention_check_interval_ms, self.retire)
             nursery.start_soon(self._every, REMOVAL_CHECK_MS, self.remove)
             nursery.start_soon(self._every, config.log_flush_offset_checkpoint_interval_ms, self.checkpoint)
-            nursery.start_soon(self._every, PRODUCER_EXPIRY_SECONDS * 1000, self.expire_producers)
+            nursery.start_soon(self._every, config.producer_id_expiration_check_interval_ms, self.expire_producers)
 
     async def _every(self, interval_ms: int, chore: Callable[[LogDirectory], object]) -> None:
         while True:

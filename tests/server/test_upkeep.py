@@ -12,7 +12,7 @@ import trio.testing
 
 from ottla.config.broker import BrokerConfig
 from ottla.config.loading import load
-from ottla.server.upkeep import PRODUCER_EXPIRY_SECONDS, Upkeep
+from ottla.server.upkeep import Upkeep
 from ottla.storage import directory_upkeep
 from ottla.wire.errors import ErrorCode, KafkaError
 from tests.server.world import NOW_MS, World, a_world, batch, by_test_clock, pass_time
@@ -76,12 +76,12 @@ async def test_checkpoints_are_written_and_idle_producers_forgotten(tmp_path: Pa
         partition.stage(records, NOW_MS)
         partition.commit()
         partition.log.flush()
-        upkeep_of(world)
+        upkeep_of(world, producer_id_expiration_check_interval_ms="90000")
         await pass_time(60)
         written = Path(world.directories.directories[0].path) / "recovery-point-offset-checkpoint"
         assert "t 0 1" in written.read_text()
         assert len(partition.log.producers.producers) == 1
-        await pass_time(PRODUCER_EXPIRY_SECONDS)
+        await pass_time(30)
         assert not partition.log.producers.producers
 
 
