@@ -44,7 +44,7 @@ class MetadataChecks:
         self._counts = counts
         self._changed = changed
         self._stores: dict[int, MetadataStore] = {}
-        self._cutting: dict[int, int] = {}  # by node: up to where, while it is being cut
+        self._cutting: dict[int, int] = {}  # by node: up to where, while its log is cut, or given up
         self._epochs: dict[int, int] = {}
         self._votes: dict[tuple[int, int], int] = {}
         self._grants: dict[tuple[int, int], int] = {}
@@ -61,7 +61,7 @@ class MetadataChecks:
         before, now = self._stores.get(replica.id), replica.store
         cut = self._cutting.pop(replica.id, None)
         if before is not None:
-            # Who ended in the middle of a cut may have made it.
+            # Who ended in the middle of a cut may have made it; to install a snapshot is one, if the log went astray.
             synced = before.log.recovery_point if cut is None else min(cut, before.log.recovery_point)
             assert now.end_offset >= synced, f"node {replica.id} had synced up to {synced} and has {now.end_offset}"
         self._stores[replica.id] = now
@@ -86,15 +86,18 @@ class MetadataChecks:
                 start = next(one.start_offset for one in replica.store.log.epochs.entries if one.epoch == epoch)
                 reached = self._high_watermarks[replica.id]
                 assert reached > start, f"node {replica.id} serves before its epoch {epoch} is committed"
-            case InstallSnapshot():
+            case InstallSnapshot(snapshot):
                 self._counts["snapshot installs"] += 1
+                high_watermark = self._high_watermarks[replica.id]
+                assert snapshot.offset >= high_watermark, f"node {replica.id} goes from {high_watermark} to {snapshot}"
+                self._cutting[replica.id] = snapshot.offset
             case VotersChanged():
                 self._counts["changes of voters seen"] += 1
 
     def after(self, replica: QuorumReplica, effect: Effect) -> None:
         if isinstance(effect, InstallSnapshot):
             assert replica.store.end_offset == replica.store.start_offset, "a snapshot takes the place of the whole log"
-        if isinstance(effect, Truncate):
+        if isinstance(effect, Truncate | InstallSnapshot):
             del self._cutting[replica.id]
         if not isinstance(effect, PersistQuorumState):
             return
