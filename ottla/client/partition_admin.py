@@ -126,9 +126,9 @@ async def ends_at(
     try:
         response: ListOffsetsResponse = await cluster.send(request, Broker(node_id))
     except KafkaError as error:
-        if not error.code.retriable:
+        if not error.code.retriable and error.code is not ErrorCode.BROKER_NOT_AVAILABLE:
             raise
-        return {}  # it is not there now
+        return {}  # it is not there now, or nobody knows it any more
     return {
         TopicPartition(topic.name, one.partition_index): one.offset
         for topic in response.topics
