@@ -17,7 +17,6 @@ from ottla.wire.records.record import bodies, check_count, is_emptied, parsed
 # So much out of a codec is looked at together.
 AT_ONCE_BYTES = 1 << 20
 
-
 # What records say of themselves: the largest timestamp, None if not all were looked into, and whether the offsets of
 # those that were go up by one from zero.
 Told = tuple[int | None, bool]

@@ -15,9 +15,9 @@ from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.primitives import read_varint, read_varlong
 from ottla.wire.records.batch import HEADER_BYTES, INT64_MAX, LOG_APPEND_TIME_FLAG, RecordBatch
 from ottla.wire.records.hop import BODY_BYTES_MIN, invalid, read_length
+from ottla.wire.records.look import HEADER_BYTES_MIN
 
 RECORD_BYTES_MIN = 1 + BODY_BYTES_MIN
-_HEADER_BYTES_MIN = 2
 
 Header = tuple[bytes, bytes | None]
 # Deltas of timestamp and offset, key, value, headers.
@@ -79,7 +79,7 @@ def _parse(body: bytes) -> Fields:
 
 def _headers(body: Buffer, position: int) -> tuple[tuple[Header, ...], int]:
     count, position = read_varint(body, position)
-    if not 0 <= count * _HEADER_BYTES_MIN <= len(body) - position:
+    if not 0 <= count * HEADER_BYTES_MIN <= len(body) - position:
         raise invalid(f"{count} headers in {len(body) - position} bytes")
     headers = []
     for _ in range(count):
