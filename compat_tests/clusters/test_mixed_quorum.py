@@ -13,10 +13,13 @@ import pytest
 
 from compat_tests.clusters import mixed_story
 from compat_tests.clusters.mixed_cluster import KAFKA, OTTLA, MixedCluster, a_mixed_cluster
-from compat_tests.clusters.replicas import are_equal, create, values
+from compat_tests.clusters.replicas import CREATED_BY_VERSION, are_equal, create, values
 from compat_tests.clusters.tool_views import told_topics
 from compat_tests.kafka_tools.tool_jvm import ToolJvm, a_tool_jvm
+from compat_tests.raw_requests import RawConnection
 from compat_tests.turn_clients import LastingProducer
+from ottla.wire.errors import ErrorCode
+from ottla.wire.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from tests.commands.three_nodes import until
 
 pytestmark = pytest.mark.jvm
@@ -43,10 +46,29 @@ def roles(mixed: MixedCluster) -> dict[int, str]:
     return {one["id"]: one["role"] for one in replicas}
 
 
+def look_for_the_leader(bootstrap: str) -> None:
+    """Have a broker pass on something that tells it to look for the leader, should it take another for it.
+
+    Kafka's broker passes requests on to the controller that led when it last looked, and looks again at
+    NOT_CONTROLLER. Of the quorum's own requests a controller of Kafka that does not lead refuses each with
+    NOT_LEADER_OR_FOLLOWER: whoever asked is told that, every time. Apache Kafka is so among its own as well.
+    """
+    topic = CreateTopicsRequest.CreatableTopic(
+        name="never-made", num_partitions=1, replication_factor=1, assignments=[], configs=[]
+    )
+    request = CreateTopicsRequest(topics=[topic], timeout_ms=60_000, validate_only=True)
+    host, port = bootstrap.split(":")
+    with RawConnection(host, int(port)) as connection:
+        response = connection.send(request, CreateTopicsResponse, CREATED_BY_VERSION)
+    assert [one.error_code for one in response.topics] == [ErrorCode.NONE], response
+
+
 def pass_on(mixed: MixedCluster, tools: ToolJvm, old: int, new: int) -> None:
     """Let the one vote, and then the other no more."""
     mixed.command_line(old).ok("cluster", "add-voter", str(new), "--listener", f"CONTROLLER://{mixed.controllers[new]}")
     until(lambda: roles(mixed) == {old: "leader", new: "voter"})
+    for bootstrap in mixed.bootstraps.values():
+        look_for_the_leader(bootstrap)
     server = ["--bootstrap-server", mixed.bootstraps[new]]
     rows = [line.split() for line in tools.run(QUORUM, [*server, "describe", "--replication"]).lines]
     (directory_id,) = (row[1] for row in rows if row[0] == str(old))
