@@ -51,8 +51,9 @@ format: $(INSTALLED) ## let ruff rewrite the code
 clean: ## remove all that was made, the cache of jars and drivers included
 	rm -rf $(VENV) .cache build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -f ottla/wire/records/*.so
 
-$(INSTALLED): pyproject.toml tools/requirements.py tools/setup.sh
+$(INSTALLED): pyproject.toml tools/requirements.py tools/setup.sh hatch_build.py ottla/wire/records/look.py
 	@bash tools/setup.sh python $(VENV)
 	@touch $@
 

@@ -9,8 +9,6 @@ from compat_tests.comparison import ABSENT, Exemption
 
 LATER = "not served yet, so not told: "
 PART = r"\d+ ProduceRequest v\d+\.responses\[0\]\.partitionResponses\[0\]"
-LARGEST = r"\d+ ListOffsetsRequest v7\.topics\[0\]\.partitions\[0\]"
-FETCHED = r"\d+ FetchRequest v12\.responses\[0\]\.partitions\[0\]"
 
 
 def unserved(reason: str, apis: str) -> Exemption:
@@ -73,18 +71,5 @@ EXEMPTIONS: tuple[Exemption, ...] = (
         rf"{PART}\.errorCode",
         ours=46,
         theirs=45,
-    ),
-    Exemption(
-        "of many records that differ in length a leader looks into the first, and hops over the others: a look at each"
-        " would cost as much again as all that is done for it",
-        "bad records/(are refused: a key longer than its record, behind many others of all lengths"
-        "|the last offset of many records of all lengths is not the next)",
-        rf"({PART}|{FETCHED})\..*",
-    ),
-    Exemption(
-        "of many records that differ in length a leader believes the largest timestamp of the header, for the same"
-        " reason",
-        "record times/another largest time of: many records of all lengths",
-        rf"{FETCHED}\.records\[0\]\.max timestamp|{LARGEST}\.(leaderEpoch|offset|timestamp)",
     ),
 )

@@ -31,6 +31,7 @@ SUITE = "bookworm"
 SUITE_PYTHON = "3.11"
 GLIBCS = ("2_17", "2_28", "2_34", "2_35")
 INPUTS_LABEL = "ottla.inputs"
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
 # The files of a context: where they lie there, and what they are here, on disk or in an archive.
 Entry = tuple[str, Path]
@@ -118,7 +119,8 @@ def package() -> list[Entry]:
     made.mkdir(parents=True, exist_ok=True)
     for old in made.glob("*.whl"):
         old.unlink()
-    pip("wheel", "--no-deps", "--wheel-dir", made, ROOT)
+    # Nothing compiled: it is for whatever Python the base has.
+    run("env", "OTTLA_COMPILE=no", *PIP, "wheel", "--no-deps", "--wheel-dir", made, ROOT)
     (wheel,) = made.glob("*.whl")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     texts = {"requirements.txt": project["dependencies"], "constraints.txt": project["optional-dependencies"]["dev"]}
@@ -219,7 +221,7 @@ def run(*command: str | Path) -> None:
 
 
 def pip(*arguments: str | Path) -> None:
-    run(sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments)
+    run(*PIP, *arguments)
 
 
 def main() -> None:

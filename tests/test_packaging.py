@@ -26,11 +26,19 @@ ROOT = Path(__file__).resolve().parent.parent
 PINS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["dev"]
 # They come with a virtual environment, or are what is being tested.
 NOT_PINNED = {"pip", "setuptools", "wheel", "ottla"}
+BUILD = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir")
+COMPILED, SOURCE = "ottla.wire.records.compiled_look", "ottla.wire.records.look"
 
 
 def run(command: Sequence[str | Path], **environment: str) -> str:
     """Run a command and return what it printed; its errors are shown if it fails."""
-    finished = subprocess.run(
+    finished = finish(command, **environment)
+    assert finished.returncode == 0, f"{command}\n{finished.stdout}\n{finished.stderr}"
+    return finished.stdout.strip()
+
+
+def finish(command: Sequence[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [str(word) for word in command],
         cwd=ROOT,
         env=os.environ | environment,
@@ -39,16 +47,22 @@ def run(command: Sequence[str | Path], **environment: str) -> str:
         text=True,
         check=False,
     )
-    assert finished.returncode == 0, f"{command}\n{finished.stdout}\n{finished.stderr}"
-    return finished.stdout.strip()
+
+
+def built(directory: Path, **environment: str) -> Path:
+    run([*BUILD, directory, ROOT], **environment)
+    (wheel,) = directory.glob("*.whl")
+    return wheel
+
+
+def looks_with(python: str | Path, **environment: str) -> str:
+    """The module by which records are looked into."""
+    return run([python, "-P", "-c", "from ottla.wire.records.check import look; print(look.__module__)"], **environment)
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("wheel")
-    run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", directory, ROOT])
-    (built,) = directory.glob("*.whl")
-    return built
+    return built(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +104,27 @@ def test_a_fresh_install_adds_one_name_and_speaks_the_protocol(installed: Path) 
     names = run([installed / "python", "-I", "-c", top_level]).split()
     assert sorted(names) == ["ottla", f"ottla-{ottla.__version__}.dist-info"]
     assert "def " in run([installed / "ottla", "describe-codec", "FetchRequest", "17"])
+
+
+def test_a_fresh_install_looks_into_records_with_what_was_compiled(wheel: Path, installed: Path) -> None:
+    assert not wheel.name.endswith("-none-any.whl")
+    assert looks_with(installed / "python") == COMPILED
+
+
+@pytest.mark.parametrize("environment", [{"OTTLA_COMPILE": "no"}, {"CC": "false"}], ids=["unwanted", "no compiler"])
+def test_a_wheel_without_what_is_compiled_is_one_for_all(tmp_path: Path, environment: dict[str, str]) -> None:
+    wheel = built(tmp_path, **environment)
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".so")] == []
+    unpacked = tmp_path / "unpacked"
+    zipfile.ZipFile(wheel).extractall(unpacked)
+    assert looks_with(sys.executable, PYTHONPATH=str(unpacked)) == SOURCE
+
+
+def test_who_insists_on_compiling_is_told_that_it_cannot_be_done(tmp_path: Path) -> None:
+    finished = finish([*BUILD, tmp_path, ROOT], OTTLA_COMPILE="yes", CC="false")
+    assert finished.returncode != 0
+    assert "CannotCompile" in finished.stdout + finished.stderr
 
 
 def test_every_distribution_that_the_gate_installed_is_pinned() -> None:

@@ -34,6 +34,8 @@ make_venv() {
         echo "setup: no Python 3.11 or newer with the venv module (Debian: python3, python3-venv)" >&2
         exit 1
     }
+    command -v cc >/dev/null || apt_install gcc libc6-dev ||
+        echo "setup: no C compiler, so records are checked more slowly (Debian: gcc, libc6-dev)" >&2
     echo "setup: $("$python" --version) in $venv"
     "$python" -m venv --clear "$venv"
     "$venv/bin/python" tools/requirements.py dev >"$venv/requirements.txt"

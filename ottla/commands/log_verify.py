@@ -25,7 +25,7 @@ from ottla.storage.partition_metadata import PartitionMetadataError, read_topic_
 from ottla.storage.producer_snapshot import SnapshotError, decode_snapshot
 from ottla.storage.segment import LOG_SUFFIX, file_stem
 from ottla.wire.errors import KafkaError
-from ottla.wire.records import RecordBatch, check_boundaries, records_of
+from ottla.wire.records import RecordBatch, check_records, records_of
 
 
 class Verification:
@@ -122,7 +122,7 @@ class Verification:
     def records(self, path: str, position: int, batch: Batch) -> None:
         try:
             if isinstance(batch, RecordBatch):
-                check_boundaries(batch, bytes_max=RECORDS_BYTES_MAX)
+                check_records(batch, bytes_max=RECORDS_BYTES_MAX)
             for _ in records_of(batch, bytes_max=RECORDS_BYTES_MAX):
                 pass
         except KafkaError as error:

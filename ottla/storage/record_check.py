@@ -1,11 +1,8 @@
 """What a leader makes sure of before it takes a batch from a client, as Kafka's LogValidator does.
 
-The header is checked by itself; the records by a look whether their fields fit, or, of many that differ in length, by a
-look into the first and a hop over the boundaries of the others: to look into each would cost more than all the rest.
-Only a topic that is compacted, one that bounds how old records may be, or a header whose timestamps are wrong, makes us
-judge single records (`each_record`). Where not all were looked into, as behind the first megabyte out of a codec, the
-header's largest timestamp is believed within the bounds: a client that lies about it can only hurt the lookups by time
-in its own topic.
+The header is checked by itself, and every record by a look whether its fields fit and what they say. Only a topic that
+is compacted, one that bounds how old records may be, or a header that says something else of its records' times than
+they do, makes us judge single records (`each_record`).
 """
 
 from __future__ import annotations
@@ -87,7 +84,7 @@ def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> Re
     codec = attributes & CODEC_MASK
     told = look_into_plain(batch) if codec == NONE else _look_into_compressed(batch, codec)
     largest_timestamp, is_in_order = told or look_into(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
-    stored, is_believed = batch, config.log_append_time or largest_timestamp in (None, batch.max_timestamp)
+    stored, is_believed = batch, config.log_append_time or largest_timestamp == batch.max_timestamp
     if config.compact or not (is_believed and _says_what_it_should(batch, config, now_ms)):
         stored, is_in_order = check_each_record(batch, config, now_ms, bytes_max=DECOMPRESSED_BYTES_MAX)
     return stored if is_in_order else _out_of_order(stored, batch, config)

@@ -23,7 +23,7 @@ from ottla.wire.framing import FrameReader, FramingError
 from ottla.wire.records import (
     LegacyEntry,
     RecordBatch,
-    check_boundaries,
+    check_records,
     iter_batches,
     iter_legacy_records,
     iter_records,
@@ -66,7 +66,7 @@ def read_batches(data: bytes) -> None:
     for batch in iter_batches(data):
         batch.is_intact()
         repr(batch)
-        check_boundaries(batch, bytes_max=OUTPUT_BYTES_MAX)
+        check_records(batch, bytes_max=OUTPUT_BYTES_MAX)
 
 
 def read_records(data: bytes) -> None:

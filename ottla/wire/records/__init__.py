@@ -21,7 +21,7 @@ from ottla.wire.records.batch import (
     read_batch,
 )
 from ottla.wire.records.builder import BatchBuilder, plain_batch
-from ottla.wire.records.check import Told, check_boundaries, look_into, look_into_compressed, look_into_plain
+from ottla.wire.records.check import Told, check_records, look_into, look_into_compressed, look_into_plain
 from ottla.wire.records.control import (
     ControlType,
     EndTransactionMarker,
@@ -53,7 +53,7 @@ __all__ = [
     "RecordBatch",
     "TimestampType",
     "Told",
-    "check_boundaries",
+    "check_records",
     "control_batch",
     "control_key",
     "control_type",

@@ -1,72 +1,105 @@
-"""Checking the records of a batch without reading them: their boundaries, and whether their fields fit.
+"""Checking the records of a batch: do their fields fit, and what do they say of times and offsets?
 
 A compressed batch is checked as it streams out of the codec. Its header is believed: it went through `read_batch`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator
+from typing import cast
 
-from ottla.wire.compression import Buffer, Codec, chunks
-from ottla.wire.records.batch import RecordBatch
-from ottla.wire.records.hop import hop, invalid
-from ottla.wire.records.look import Looked, look
+from ottla.wire.compression import Codec, chunks
+from ottla.wire.records import look as python
+from ottla.wire.records.batch import INT64_MAX, RecordBatch
+from ottla.wire.records.lengths import invalid, read_length
+from ottla.wire.records.long_record import look_into_long
 from ottla.wire.records.record import bodies, check_count, is_emptied, parsed
 
-# So much out of a codec is looked at together.
-AT_ONCE_BYTES = 1 << 20
+try:
+    from ottla.wire.records.compiled_look import look
+except ImportError:
+    from ottla.wire.records.look import look
 
-# What records say of themselves: the largest timestamp, None if not all were looked into, and whether the offsets of
-# those that were go up by one from zero.
-Told = tuple[int | None, bool]
+# Records that are longer on average are looked into where they lie: to copy them would cost more than Python does.
+LONG_BYTES = 1 << 14
+# A compressed record that is longer is not held in memory.
+HELD_BYTES_MAX = 1 << 20
+
+# What records say of themselves: the largest timestamp, and whether their offsets go up by one from zero.
+Told = tuple[int, bool]
 
 
-def check_boundaries(batch: RecordBatch, *, bytes_max: int) -> None:
-    """Check that lengths, count and size agree, without looking into a record. INVALID_RECORD if they do not."""
+def check_records(batch: RecordBatch, *, bytes_max: int) -> None:
+    """Check that lengths, count, size and fields agree. INVALID_RECORD if they do not."""
     if is_emptied(batch):
         return
-    data: Buffer = batch.records_data
-    if batch.codec == Codec.NONE:
-        check_count(batch.count, len(data))
-        position, missing_count = hop(data, 0, batch.count)
-    else:
-        data, position, missing_count = _hop_in_chunks(chunks(batch.codec, data, bytes_max=bytes_max), batch.count)
-    _check_end(batch, len(data) - position, missing_count)
+    told = look_into_plain(batch) if batch.codec == Codec.NONE else look_into_compressed(batch, bytes_max=bytes_max)
+    if told is None:
+        look_into(batch, bytes_max=bytes_max)
 
 
 def look_into_plain(batch: RecordBatch) -> Told | None:
-    """Check the boundaries of records that are not compressed, and look into them. INVALID_RECORD if they do not agree.
+    """What records that are not compressed say. INVALID_RECORD if boundaries, count and size do not agree.
 
-    None if the fields of a record do not fit: `look_into` can say why. Of many that differ in length only the first are
-    looked into.
+    None if the fields of a record do not fit: `look_into` can say why.
     """
     data, count = batch.records_data, batch.count
-    found = look(data, 0, count)
-    if found is None or found[2] or found[1] != len(data):
-        check_count(count, len(data))
-        position, missing_count = hop(data, 0, count) if found is None else hop(data, *found[1:3])
-        _check_end(batch, len(data) - position, missing_count)
-    return _told(batch, found)
+    check_count(count, len(data))
+    if len(data) < count * LONG_BYTES:
+        found = look(bytes(data), 0, count, 0)
+    else:
+        found = python.look(cast(bytes, data), 0, count, 0)
+    if found is None:
+        return None
+    largest_delta, end, missing_count, is_in_order = found
+    _check_end(batch, len(data) - end, missing_count)
+    return batch.base_timestamp + largest_delta, is_in_order
 
 
 def look_into_compressed(batch: RecordBatch, *, bytes_max: int) -> Told | None:
-    """The same for compressed records, while they come out of the codec. Behind the first megabyte they are not looked
-    into."""
+    """The same for compressed records, while they come out of the codec."""
     pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max)
-    first = _at_once(pieces)
-    found = look(first, 0, batch.count)
-    position, missing_count = (0, batch.count) if found is None else found[1:3]
-    data, position, missing_count = _hop_in_chunks(chain((first,), pieces), missing_count, position)
-    _check_end(batch, len(data) - position, missing_count)
-    return _told(batch, found)
+    data, count = next(pieces, b""), batch.count
+    largest_delta, missing_count, is_in_order = -INT64_MAX, count, True
+    while True:
+        found = look(data, 0, missing_count, count - missing_count)
+        if found is None:
+            return None
+        delta, end, missing_count, goes_up = found
+        largest_delta, is_in_order = max(largest_delta, delta), is_in_order and goes_up
+        data = data[end:]
+        wanted_bytes = _wanted_bytes(data) if missing_count else 0
+        if wanted_bytes > HELD_BYTES_MAX:
+            long = look_into_long(data, pieces)
+            if long is None:
+                return None
+            delta, offset, data = long
+            largest_delta, is_in_order = max(largest_delta, delta), is_in_order and offset == count - missing_count
+            missing_count -= 1
+        elif wanted_bytes and (more := _at_least(pieces, wanted_bytes - len(data))):
+            data = b"".join((data, *more))
+        else:
+            break
+    _check_end(batch, len(data) + sum(map(len, pieces)), missing_count)
+    return batch.base_timestamp + largest_delta, is_in_order
 
 
-def _told(batch: RecordBatch, found: Looked | None) -> Told | None:
-    if found is None:
-        return None
-    largest_delta, _, left_count, is_in_order = found
-    return None if left_count else batch.base_timestamp + largest_delta, is_in_order
+def _wanted_bytes(data: bytes) -> int:
+    """How many bytes the record has that begins here; if that is cut off as well, one more than there are."""
+    try:
+        length, position = read_length(data, 0)
+    except IndexError:
+        return len(data) + 1
+    return position + length
+
+
+def _at_least(pieces: Iterator[bytes], size_bytes: int) -> list[bytes]:
+    """Pieces of so many bytes together, as far as they come."""
+    found = []
+    while size_bytes > 0 and (piece := next(pieces, b"")):
+        found.append(piece)
+        size_bytes -= len(piece)
+    return found
 
 
 def look_into(batch: RecordBatch, *, bytes_max: int) -> Told:
@@ -80,27 +113,5 @@ def look_into(batch: RecordBatch, *, bytes_max: int) -> Told:
 
 
 def _check_end(batch: RecordBatch, left_bytes: int, missing_count: int) -> None:
-    # Positions only grow, so this one comparison is the bound for all of them.
     if missing_count or left_bytes:
         raise invalid(f"{missing_count} of {batch.count} records are missing, {left_bytes} bytes are left")
-
-
-def _hop_in_chunks(pieces: Iterable[bytes], count: int, position: int = 0) -> tuple[bytes, int, int]:
-    """The last bytes, the position in them after all records that were found, and how many were not."""
-    data = b""
-    for piece in pieces:
-        if position < len(data):  # here is the beginning of a length
-            data, position = data[position:] + piece, 0
-        else:
-            data, position = piece, position - len(data)
-        position, count = hop(data, position, count)
-    return data, position, count
-
-
-def _at_once(pieces: Iterator[bytes]) -> bytes:
-    found = [next(pieces, b"")]
-    size_bytes = len(found[0])
-    while size_bytes < AT_ONCE_BYTES and (piece := next(pieces, None)) is not None:
-        found.append(piece)
-        size_bytes += len(piece)
-    return b"".join(found)

@@ -14,7 +14,7 @@ from ottla.wire.compression import Buffer, Codec, chunks
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.primitives import read_varint, read_varlong
 from ottla.wire.records.batch import HEADER_BYTES, INT64_MAX, LOG_APPEND_TIME_FLAG, RecordBatch
-from ottla.wire.records.hop import BODY_BYTES_MIN, invalid, read_length
+from ottla.wire.records.lengths import BODY_BYTES_MIN, invalid, read_length
 from ottla.wire.records.look import HEADER_BYTES_MIN
 
 RECORD_BYTES_MIN = 1 + BODY_BYTES_MIN

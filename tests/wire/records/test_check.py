@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from itertools import product
 
 import pytest
 
 from ottla.wire.compression import CHUNK_BYTES, compress
 from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.primitives import varint
 from ottla.wire.records import (
     BatchBuilder,
     Codec,
     RecordBatch,
     Told,
-    check_boundaries,
+    check_records,
     look_into,
     look_into_compressed,
     look_into_plain,
 )
+from ottla.wire.records.check import HELD_BYTES_MAX, LONG_BYTES
 from tests.wire.records.test_record import MB, batch_of, error_of, record, whole
 
 HEADERS = ((b"header", b"value"), (b"", None), (b"long" * 40, bytes(200)))
@@ -29,7 +32,7 @@ def quick_look(view: RecordBatch) -> Told | None:
         return look_into_plain(view) if view.codec == Codec.NONE else look_into_compressed(view, bytes_max=MB)
     except KafkaError as error:
         with pytest.raises(KafkaError, match=re.escape(error.message)):
-            check_boundaries(view, bytes_max=MB)
+            check_records(view, bytes_max=MB)
         return None
 
 
@@ -72,22 +75,37 @@ def test_compressed_records_are_looked_into_whatever_the_chunks(codec: Codec, va
     assert look_into_compressed(whole(builder.build()), bytes_max=MB) == (11, True)
 
 
-def test_compressed_records_of_which_the_first_megabyte_is_not_all_are_hopped_over() -> None:
-    builder = BatchBuilder(codec=Codec.LZ4)
-    builder.append(b"key", bytes(MB), timestamp=5)
+@pytest.mark.parametrize("codec", [Codec.LZ4, Codec.SNAPPY])
+def test_compressed_records_are_looked_into_however_long(codec: Codec) -> None:
+    builder = BatchBuilder(codec=codec)
+    builder.append(b"key", bytes(3 * HELD_BYTES_MAX), timestamp=5, headers=HEADERS)
     builder.append(b"key", b"value", timestamp=9)
+    builder.append(bytes(2 * HELD_BYTES_MAX), None, timestamp=11)
     view = whole(builder.build())
-    assert look_into_compressed(view, bytes_max=3 * MB) == (None, True)
-    one_too_many = batch_of(bytes(view.records_data), 3, codec=Codec.LZ4)
-    code = error_of(lambda: look_into_compressed(one_too_many, bytes_max=3 * MB))
-    assert code == ErrorCode.INVALID_RECORD
+    assert look_into_compressed(view, bytes_max=8 * MB) == (11, True)
+    one_too_many = batch_of(bytes(view.records_data), 4, codec=codec)
+    assert error_of(lambda: look_into_compressed(one_too_many, bytes_max=8 * MB)) == ErrorCode.INVALID_RECORD
 
 
-def test_what_does_not_fit_in_the_first_megabyte_is_told_whatever_follows() -> None:
-    records = record(b"\0\0\0\x40\1\0") + record(b"\0\0\x02\1" + b"\x80\x80\x80\x02" + bytes(2 * MB) + b"\0")
+@pytest.mark.parametrize("value_bytes", [b"\x80\x80\x80\x01", b"\x82\x80\x80\x02"])
+def test_what_does_not_fit_is_told_however_long(value_bytes: bytes) -> None:
+    records = record(b"\0\0\0\1\1\0") + record(b"\0\0\x02\1" + value_bytes + bytes(2 * MB) + b"\0")
     view = batch_of(compress(Codec.LZ4, records), 2, codec=Codec.LZ4)
     assert look_into_compressed(view, bytes_max=3 * MB) is None
     assert error_of(lambda: look_into(view, bytes_max=3 * MB)) == ErrorCode.INVALID_RECORD
+
+
+def test_a_long_compressed_record_costs_a_few_chunks() -> None:
+    view = batch_of(
+        compress(Codec.ZSTD, record(b"\0\0\0\1" + varint(12 * MB) + bytes(12 * MB) + b"\0")), 1, codec=Codec.ZSTD
+    )
+    tracemalloc.start()
+    told = look_into_compressed(view, bytes_max=16 * MB)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert told == (0, True)
+    assert peak_bytes < 12 * CHUNK_BYTES
+    assert error_of(lambda: look_into_compressed(view, bytes_max=8 * MB)) == ErrorCode.MESSAGE_TOO_LARGE
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
@@ -103,7 +121,7 @@ def test_a_quick_look_never_takes_what_a_long_one_refuses(codec: Codec) -> None:
         changed = batch_of(compress(codec, data), 2, codec=codec)
         largest = quick_look(changed)
         if largest is not None:
-            check_boundaries(changed, bytes_max=MB)
+            check_records(changed, bytes_max=MB)
             assert look_into(changed, bytes_max=MB) == largest
             told += 1
     assert told > 256 * 73  # what the values say is nobody's business
@@ -120,7 +138,7 @@ def test_a_quick_look_at_what_ends_too_early_tells_nothing(size_bytes: int) -> N
 
 @pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("left_bytes", [-1, 0, 1])
-def test_of_many_records_that_differ_the_boundaries_of_all_are_checked(codec: Codec, left_bytes: int) -> None:
+def test_many_records_of_all_lengths_are_looked_into(codec: Codec, left_bytes: int) -> None:
     builder = BatchBuilder()
     for index in range(300):
         builder.append(b"key", bytes(index), timestamp=index)
@@ -129,6 +147,14 @@ def test_of_many_records_that_differ_the_boundaries_of_all_are_checked(codec: Co
     view = batch_of(compress(codec, records), 300, codec=codec)
     if left_bytes:
         assert quick_look(view) is None
-        assert error_of(lambda: check_boundaries(view, bytes_max=MB)) == ErrorCode.INVALID_RECORD
+        assert error_of(lambda: check_records(view, bytes_max=MB)) == ErrorCode.INVALID_RECORD
     else:
-        assert quick_look(view) == (None, True)
+        assert quick_look(view) == (299, True)
+
+
+@pytest.mark.parametrize("value_bytes", [100, LONG_BYTES, 2 * LONG_BYTES])
+def test_plain_records_are_looked_into_however_long(value_bytes: int) -> None:
+    builder = BatchBuilder()
+    for index in range(40):
+        builder.append(b"key", bytes(value_bytes), timestamp=index)
+    assert look_into_plain(whole(builder.build())) == (39, True)

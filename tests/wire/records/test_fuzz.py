@@ -12,7 +12,7 @@ from ottla.wire.compression import Codec
 from ottla.wire.errors import KafkaError
 from ottla.wire.records import (
     RecordBatch,
-    check_boundaries,
+    check_records,
     iter_batches,
     iter_legacy_records,
     iter_records,
@@ -61,7 +61,7 @@ def read_all(found: RecordBatch) -> None:
     found.is_intact()
     assert found.end <= len(found.view)
     with suppress(KafkaError):
-        check_boundaries(found, bytes_max=BYTES_MAX)
+        check_records(found, bytes_max=BYTES_MAX)
     with suppress(KafkaError):
         for record in iter_records(found, bytes_max=BYTES_MAX):
             assert found.base_offset <= record.offset <= found.last_offset

@@ -17,7 +17,7 @@ from ottla.wire.records import (
     Codec,
     Record,
     RecordBatch,
-    check_boundaries,
+    check_records,
     iter_records,
     read_batch,
 )
@@ -55,7 +55,7 @@ def error_of(action: Callable[[], object]) -> ErrorCode:
 def test_records_come_back_as_they_went_in(codec: Codec) -> None:
     view = whole(batch(codec=codec))
     assert tuple(iter_records(view, bytes_max=MB)) == RECORDS
-    check_boundaries(view, bytes_max=MB)
+    check_records(view, bytes_max=MB)
 
 
 @pytest.mark.parametrize("codec", Codec)
@@ -63,13 +63,13 @@ def test_records_come_back_as_they_went_in(codec: Codec) -> None:
 def test_records_of_any_length_are_hopped_over_and_read(codec: Codec, value_bytes: int) -> None:
     records = tuple(Record(offset, NOW_MS, None, bytes(value_bytes), ()) for offset in range(5))
     view = whole(batch(records, codec))
-    check_boundaries(view, bytes_max=2 * MB)
+    check_records(view, bytes_max=2 * MB)
     assert tuple(iter_records(view, bytes_max=2 * MB)) == records
 
 
 def test_an_emptied_batch_has_no_records() -> None:
     view = whole(BatchBuilder(codec=Codec.ZSTD).build(last_offset=7, max_timestamp=NOW_MS))
-    check_boundaries(view, bytes_max=MB)
+    check_records(view, bytes_max=MB)
     assert list(iter_records(view, bytes_max=MB)) == []
 
 
@@ -99,7 +99,7 @@ FIELDS = b"\0\0\0\1\1\0"  # attributes, timestamp and offset delta, null key, nu
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY])
 def test_lengths_count_and_size_must_agree(records: bytes, count: int, codec: Codec) -> None:
     view = batch_of(compress(codec, records), count, codec=codec)
-    assert error_of(lambda: check_boundaries(view, bytes_max=MB)) == ErrorCode.INVALID_RECORD
+    assert error_of(lambda: check_records(view, bytes_max=MB)) == ErrorCode.INVALID_RECORD
     assert error_of(lambda: list(iter_records(view, bytes_max=MB))) == ErrorCode.INVALID_RECORD
 
 
@@ -107,7 +107,7 @@ def test_a_compressed_batch_of_several_chunks_must_agree_as_well() -> None:
     compressed = compress(Codec.GZIP, record(FIELDS + bytes(50_000)) * 4)
     for count in (3, 5):
         view = batch_of(compressed, count, codec=Codec.GZIP)
-        assert error_of(lambda view=view: check_boundaries(view, bytes_max=MB)) == ErrorCode.INVALID_RECORD
+        assert error_of(lambda view=view: check_records(view, bytes_max=MB)) == ErrorCode.INVALID_RECORD
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_failure_class_4_a_batch_that_is_a_bomb_costs_a_chunk(codec: Codec) -> N
     tracemalloc.start()
     refused = [
         error_of(lambda: list(iter_records(one_record, bytes_max=2**31, record_bytes_max=MB))),
-        error_of(lambda: check_boundaries(many_records, bytes_max=3 * CHUNK_BYTES)),
+        error_of(lambda: check_records(many_records, bytes_max=3 * CHUNK_BYTES)),
     ]
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()

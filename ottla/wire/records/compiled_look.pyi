@@ -1,0 +1,3 @@
+from ottla.wire.records.look import look as look
+
+SOURCE_DIGEST: str
