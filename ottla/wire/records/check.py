@@ -12,7 +12,7 @@ from ottla.wire.compression import Codec, chunks
 from ottla.wire.records import look as python
 from ottla.wire.records.batch import INT64_MAX, RecordBatch
 from ottla.wire.records.lengths import invalid, read_length
-from ottla.wire.records.long_record import look_into_long
+from ottla.wire.records.long_record import DoesNotFit, look_into_long
 from ottla.wire.records.record import bodies, check_count, is_emptied, parsed
 
 try:
@@ -59,29 +59,64 @@ def look_into_plain(batch: RecordBatch) -> Told | None:
 def look_into_compressed(batch: RecordBatch, *, bytes_max: int) -> Told | None:
     """The same for compressed records, while they come out of the codec."""
     pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max)
-    data, count = next(pieces, b""), batch.count
-    largest_delta, missing_count, is_in_order = -INT64_MAX, count, True
-    while True:
-        found = look(data, 0, missing_count, count - missing_count)
+    looking = _Looking(batch.count)
+    try:
+        left_bytes = looking.through(next(pieces, b""), pieces)
+    except DoesNotFit:
+        return None
+    _check_end(batch, left_bytes + sum(map(len, pieces)), looking.missing_count)
+    return batch.base_timestamp + looking.largest_delta, looking.is_in_order
+
+
+class _Looking:
+    """The look into records that come in pieces, as far as it has come."""
+
+    def __init__(self, count: int) -> None:
+        self._count = self.missing_count = count
+        self.largest_delta, self.is_in_order = -INT64_MAX, True
+
+    def through(self, data: bytes, pieces: Iterator[bytes]) -> int:
+        """Look into all records, as far as they come; how many bytes of the last piece are left."""
+        position = self._into(data, 0, self.missing_count)
+        while self.missing_count:
+            rest = data[position:]
+            wanted_bytes = _wanted_bytes(rest)
+            if wanted_bytes > HELD_BYTES_MAX:
+                data, position = self._past_long(rest, pieces), 0
+            else:
+                more = _at_least(pieces, wanted_bytes - len(rest))
+                if not more:
+                    return len(rest)
+                data, position = self._across(rest, more, wanted_bytes)
+            position = self._into(data, position, self.missing_count)
+        return len(data) - position
+
+    def _into(self, data: bytes, position: int, count: int) -> int:
+        found = look(data, position, count, self._count - self.missing_count)
         if found is None:
-            return None
-        delta, end, missing_count, goes_up = found
-        largest_delta, is_in_order = max(largest_delta, delta), is_in_order and goes_up
-        data = data[end:]
-        wanted_bytes = _wanted_bytes(data) if missing_count else 0
-        if wanted_bytes > HELD_BYTES_MAX:
-            long = look_into_long(data, pieces)
-            if long is None:
-                return None
-            delta, offset, data = long
-            largest_delta, is_in_order = max(largest_delta, delta), is_in_order and offset == count - missing_count
-            missing_count -= 1
-        elif wanted_bytes and (more := _at_least(pieces, wanted_bytes - len(data))):
-            data = b"".join((data, *more))
-        else:
-            break
-    _check_end(batch, len(data) + sum(map(len, pieces)), missing_count)
-    return batch.base_timestamp + largest_delta, is_in_order
+            raise DoesNotFit
+        delta, end, left_count, is_in_order = found
+        self._note(delta, count - left_count, is_in_order=is_in_order)
+        return end
+
+    def _note(self, delta: int, count: int, *, is_in_order: bool) -> None:
+        self.largest_delta = max(self.largest_delta, delta)
+        self.is_in_order = self.is_in_order and is_in_order
+        self.missing_count -= count
+
+    def _across(self, rest: bytes, more: list[bytes], wanted_bytes: int) -> tuple[bytes, int]:
+        """Past the record that the rest begins and these go on with. Only that one is put together."""
+        last = more[-1]
+        taken_bytes = wanted_bytes - len(rest) - sum(map(len, more[:-1]))
+        record = b"".join((rest, *more[:-1], last[:taken_bytes]))
+        if self._into(record, 0, 1):
+            return last, taken_bytes
+        return record + last[taken_bytes:], 0  # its length was cut off, or more is
+
+    def _past_long(self, rest: bytes, pieces: Iterator[bytes]) -> bytes:
+        delta, offset, rest = look_into_long(rest, pieces)
+        self._note(delta, 1, is_in_order=offset == self._count - self.missing_count)
+        return rest
 
 
 def _wanted_bytes(data: bytes) -> int:

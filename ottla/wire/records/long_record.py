@@ -15,32 +15,29 @@ Long = tuple[int, int, bytes]
 
 
 class DoesNotFit(Exception):
-    """A number is none, or the bytes end."""
+    """The fields of a record do not come to its length, a number is none, or the bytes end."""
 
 
-def look_into_long(data: bytes, pieces: Iterator[bytes]) -> Long | None:
-    """What the record says that these bytes begin with and the pieces go on with; None if its fields do not fit."""
+def look_into_long(data: bytes, pieces: Iterator[bytes]) -> Long:
+    """What the record says that these bytes begin with and the pieces go on with."""
     stream = _Stream(data, pieces)
-    try:
-        length = stream.number()
-        begin = stream.taken_bytes
-        stream.skip(1)  # its attributes
-        timestamp_delta, offset_delta = stream.number(read_varlong), stream.number()
-        for _ in range(2):  # its key and its value
-            stream.skip(max(stream.number(), 0))
-        header_count = stream.number()
-        if not 0 <= header_count * HEADER_BYTES_MIN <= length:
-            return None
-        for _ in range(header_count):
-            name_bytes = stream.number()
-            if name_bytes < 0:
-                return None
-            stream.skip(name_bytes)
-            stream.skip(max(stream.number(), 0))
-    except DoesNotFit:
-        return None
+    length = stream.number()
+    begin = stream.taken_bytes
+    stream.skip(1)  # its attributes
+    timestamp_delta, offset_delta = stream.number(read_varlong), stream.number()
+    for _ in range(2):  # its key and its value
+        stream.skip(max(stream.number(), 0))
+    header_count = stream.number()
+    if not 0 <= header_count * HEADER_BYTES_MIN <= length:
+        raise DoesNotFit
+    for _ in range(header_count):
+        name_bytes = stream.number()
+        if name_bytes < 0:
+            raise DoesNotFit
+        stream.skip(name_bytes)
+        stream.skip(max(stream.number(), 0))
     if stream.taken_bytes - begin != length:
-        return None
+        raise DoesNotFit
     return timestamp_delta, offset_delta, stream.rest
 
 

@@ -158,3 +158,14 @@ def test_plain_records_are_looked_into_however_long(value_bytes: int) -> None:
     for index in range(40):
         builder.append(b"key", bytes(value_bytes), timestamp=index)
     assert look_into_plain(whole(builder.build())) == (39, True)
+
+
+@pytest.mark.parametrize("codec", list(Codec)[1:])
+@pytest.mark.parametrize("value_bytes", [40, 1000, 20_000])
+@pytest.mark.parametrize("first_bytes", range(CHUNK_BYTES - 14, CHUNK_BYTES - 4))
+def test_records_lie_across_chunks_wherever_these_end(first_bytes: int, value_bytes: int, codec: Codec) -> None:
+    builder = BatchBuilder(codec=codec)
+    for index in range(40):
+        value = bytes(first_bytes) if not index else bytes(value_bytes + index)
+        builder.append(None, value, timestamp=index)
+    assert look_into_compressed(whole(builder.build()), bytes_max=2 * MB) == (39, True)

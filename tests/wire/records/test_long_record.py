@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from ottla.wire.records.builder import encode_record
-from ottla.wire.records.long_record import Long, look_into_long
+from ottla.wire.records.long_record import DoesNotFit, Long, look_into_long
 from ottla.wire.records.look import look
 
 HEADERS = ((b"name", b"value"), (b"", None), (b"long" * 40, bytes(200)))
@@ -16,8 +16,11 @@ HEADERS = ((b"name", b"value"), (b"", None), (b"long" * 40, bytes(200)))
 def streamed(data: bytes, piece_bytes: int) -> Long | None:
     first, *others = [data[start : start + piece_bytes] for start in range(0, len(data), piece_bytes)]
     pieces = iter(others)
-    found = look_into_long(first, pieces)
-    return None if found is None else (*found[:2], found[2] + b"".join(pieces))
+    try:
+        delta, offset, rest = look_into_long(first, pieces)
+    except DoesNotFit:
+        return None
+    return delta, offset, rest + b"".join(pieces)
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 2, 7, 100, 5000])
