@@ -57,7 +57,7 @@ def decompress(codec: int, data: Buffer, *, bytes_max: int, legacy_checksum: boo
 def chunks(
     codec: int, data: Buffer, *, bytes_max: int, chunk_bytes: int = CHUNK_BYTES, legacy_checksum: bool = False
 ) -> Iterator[bytes]:
-    """The output in pieces of at most `chunk_bytes` (a snappy block may be larger).
+    """The output in pieces of at most `chunk_bytes` (a snappy block may be larger), none of them empty.
 
     `legacy_checksum` accepts the lz4 header checksum that message format v0 got wrong (KAFKA-3160).
     """

@@ -33,10 +33,12 @@ def compress(data: Buffer, level: int | None) -> bytes:
 
 
 def chunks(data: Buffer, bytes_max: int, chunk_bytes: int) -> Iterator[bytes]:
-    """One piece per block, whatever `chunk_bytes` says."""
+    """One piece per block that is not empty, whatever `chunk_bytes` says."""
     view = memoryview(data)
     for block in _blocks(view):
-        yield _decompress_block(block, len(view), bytes_max)
+        piece = _decompress_block(block, len(view), bytes_max)
+        if piece:
+            yield piece
 
 
 def _blocks(view: memoryview) -> Iterator[memoryview]:

@@ -39,6 +39,11 @@ def test_a_raw_block_is_read_as_librdkafka_writes_it() -> None:
     assert decompress(Codec.SNAPPY, raw(b"abc" * 50_000), bytes_max=MB) == b"abc" * 50_000
 
 
+def test_an_empty_block_is_no_piece() -> None:
+    framed = FRAMING + block(b"first") + block(b"") + block(b"second") + block(b"")
+    assert list(chunks(Codec.SNAPPY, framed, bytes_max=MB)) == [b"first", b"second"]
+
+
 def test_framed_streams_may_follow_each_other() -> None:
     two = FRAMING + block(b"one ") + FRAMING + block(b"two")
     assert decompress(Codec.SNAPPY, two, bytes_max=MB) == b"one two"

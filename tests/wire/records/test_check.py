@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import struct
 import tracemalloc
 from itertools import product
 
+import cramjam
 import pytest
 
 from ottla.wire.compression import CHUNK_BYTES, compress
@@ -169,3 +171,13 @@ def test_records_lie_across_chunks_wherever_these_end(first_bytes: int, value_by
         value = bytes(first_bytes) if not index else bytes(value_bytes + index)
         builder.append(None, value, timestamp=index)
     assert look_into_compressed(whole(builder.build()), bytes_max=2 * MB) == (39, True)
+
+
+def test_an_empty_block_of_snappy_is_not_the_end() -> None:
+    builder = BatchBuilder()
+    for index in range(3):
+        builder.append(b"key", bytes(100), timestamp=index)
+    records = bytes(whole(builder.build()).records_data)
+    blocks = (cramjam.snappy.compress_raw(data) for data in (records[:150], b"", records[150:]))
+    framed = compress(Codec.SNAPPY, b"") + b"".join(struct.pack(">i", len(one)) + bytes(one) for one in blocks)
+    assert look_into_compressed(batch_of(framed, 3, codec=Codec.SNAPPY), bytes_max=MB) == (2, True)
