@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Callable
 from itertools import product
 
+import cramjam
+
 from compat_tests.scenarios.batches import TIME_MS, batch
 from compat_tests.scenarios.produce import produce
 from compat_tests.scenarios.reading import read_back
@@ -52,6 +54,27 @@ def with_body(body: bytes, *, codec: Codec = Codec.NONE, count: int = 1) -> byte
 
 def gzip(records: bytes) -> bytes:
     return compress(Codec.GZIP, records)
+
+
+def repacked(data: bytes, codec: Codec, body: bytes | None = None) -> bytes:
+    """A batch that is not compressed, compressed: as it should be, or so."""
+    packed = compress(codec, data[HEADER_BYTES:]) if body is None else body
+    sized = data[:LENGTH_POSITION] + struct.pack(">i", HEADER_BYTES - 12 + len(packed)) + data[LENGTH_POSITION + 4 :]
+    return patched(sized[:HEADER_BYTES] + packed, ATTRIBUTES_POSITION, struct.pack(">h", codec))
+
+
+def of_all_lengths() -> bytes:
+    """Many records, the last of which says that its key is longer than it is."""
+    return patched(batch(*(b"a" * number for number in range(40)), b"a"), -KEY_FROM_END, b"\x40")
+
+
+def with_an_empty_block() -> bytes:
+    """Snappy in three blocks, of which the second has nothing in it."""
+    data = batch(b"a" * 100, b"b" * 100)
+    records = data[HEADER_BYTES:]
+    blocks = (bytes(cramjam.snappy.compress_raw(part)) for part in (records[:130], b"", records[130:]))
+    body = compress(Codec.SNAPPY, b"") + b"".join(struct.pack(">i", len(block)) + block for block in blocks)
+    return repacked(data, Codec.SNAPPY, body)
 
 
 def old_message(magic: int) -> bytes:
@@ -100,9 +123,13 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a key longer than its record, behind many others": lambda: patched(
         batch(*([b"a"] * 40)), HEADER_BYTES + 30 * ONE_LETTER_BYTES + KEY_POSITION, b"\x40"
     ),
-    "a key longer than its record, behind many others of all lengths": lambda: patched(
-        batch(*(b"a" * number for number in range(40)), b"a"), -KEY_FROM_END, b"\x40"
+    "a key longer than its record, behind many others of all lengths": of_all_lengths,
+    "the same in lz4": lambda: repacked(of_all_lengths(), Codec.LZ4),
+    "the same in zstd": lambda: repacked(of_all_lengths(), Codec.ZSTD),
+    "headers that are not there, behind two megabytes in zstd": lambda: repacked(
+        patched(batch(bytes(2 << 20)), -1, b"\2"), Codec.ZSTD
     ),
+    "snappy with an empty block": with_an_empty_block,
     "headers that are not there, behind many others": lambda: patched(
         batch(*([b"a"] * 40)), HEADER_BYTES + 31 * ONE_LETTER_BYTES - 1, b"\2"
     ),
