@@ -28,14 +28,20 @@ find_python() {
     return 1
 }
 
+# Whether there is a C compiler, and what Python's modules in C are compiled with (Debian splits that off too).
+can_compile() {
+    command -v cc >/dev/null &&
+        [ -e "$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
+}
+
 make_venv() {
     local venv=$1 python
     python=$(find_python) || { apt_install python3 python3-venv && python=$(find_python); } || {
         echo "setup: no Python 3.11 or newer with the venv module (Debian: python3, python3-venv)" >&2
         exit 1
     }
-    command -v cc >/dev/null || apt_install gcc libc6-dev ||
-        echo "setup: no C compiler, so records are checked more slowly (Debian: gcc, libc6-dev)" >&2
+    can_compile "$python" || apt_install gcc libc6-dev python3-dev ||
+        echo "setup: no C compiler, so records are checked more slowly (Debian: gcc, libc6-dev, python3-dev)" >&2
     echo "setup: $("$python" --version) in $venv"
     "$python" -m venv --clear "$venv"
     "$venv/bin/python" tools/requirements.py dev >"$venv/requirements.txt"
