@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import struct
+import sys
 import tracemalloc
 from itertools import product
 
@@ -18,7 +20,9 @@ from ottla.wire.records import (
     Codec,
     RecordBatch,
     Told,
+    check,
     check_records,
+    look,
     look_into,
     look_into_compressed,
     look_into_plain,
@@ -181,3 +185,13 @@ def test_an_empty_block_of_snappy_is_not_the_end() -> None:
     blocks = (cramjam.snappy.compress_raw(data) for data in (records[:150], b"", records[150:]))
     framed = compress(Codec.SNAPPY, b"") + b"".join(struct.pack(">i", len(one)) + bytes(one) for one in blocks)
     assert look_into_compressed(batch_of(framed, 3, codec=Codec.SNAPPY), bytes_max=MB) == (2, True)
+
+
+def test_where_nothing_is_compiled_python_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ottla.wire.records.compiled_look", None)
+    spec = importlib.util.spec_from_file_location("check_without_it", check.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    without_it = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(without_it)
+    assert without_it.look is look.look
