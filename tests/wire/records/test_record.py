@@ -60,7 +60,7 @@ def test_records_come_back_as_they_went_in(codec: Codec) -> None:
 
 @pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("value_bytes", [0, 57, 58, 8183, 8184, 3 * CHUNK_BYTES + 1])
-def test_records_of_any_length_are_hopped_over_and_read(codec: Codec, value_bytes: int) -> None:
+def test_records_of_any_length_are_checked_and_read(codec: Codec, value_bytes: int) -> None:
     records = tuple(Record(offset, NOW_MS, None, bytes(value_bytes), ()) for offset in range(5))
     view = whole(batch(records, codec))
     check_records(view, bytes_max=2 * MB)
