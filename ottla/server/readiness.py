@@ -5,8 +5,9 @@ its calls for each request, which is more than a heartbeat costs otherwise. Here
 each connection serve what came, on the spot. The tasks of the connections sleep until there is something to wait for.
 
 The system tells of a socket once for all that has come (edge-triggered): whoever has been told reads until he has seen
-the end, or remembers that he was told. It costs a look more than waiting does, which a crowd shares and a few do not:
-those who come while there are few wait for themselves, and so do all where there is no epoll.
+the end, or remembers that he was told. While clients keep coming, the task has the wait of trio's loop (loop_wait.py).
+Where that cannot be had, the look costs more than waiting does, which a crowd shares and a few do not: those who come
+while there are few wait for themselves, and so do all where there is no epoll.
 
 Answers of a crowd go out a few at a time: to send costs most where it wakes somebody, and whoever serves many
 connections is awake by the second of them.
@@ -20,6 +21,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 import trio
+
+from ottla.server.loop_wait import LINGER_SECONDS, loop_wait
 
 HAS_EPOLL = hasattr(select, "epoll")
 # So many are served before others have their turn.
@@ -47,6 +50,7 @@ class Readiness:
         self._monotonic = monotonic
         self._readers: dict[int, Reader] = {}
         self._epoll: select.epoll | None = None
+        self._waits_for_trio = False
 
     @property
     def is_running(self) -> bool:
@@ -54,7 +58,7 @@ class Readiness:
 
     def add(self, fileno: int, reader: Reader, *, among: int) -> bool:
         """Tell this one, among so many, from now on, of what has come before as well; False if it has to wait."""
-        if self._epoll is None or among < self.crowd_min:
+        if self._epoll is None or (among < self.crowd_min and not self._waits_for_trio):
             return False
         self._readers[fileno] = reader
         self._epoll.register(fileno, select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
@@ -67,20 +71,41 @@ class Readiness:
     async def run(self) -> None:
         if not HAS_EPOLL:
             return
-        with select.epoll() as epoll:
-            self._epoll = epoll
+        with select.epoll() as epoll, loop_wait(epoll.fileno(), self._look) as wait:
+            self._epoll, self._waits_for_trio = epoll, wait is not None
+            looked_at = -LINGER_SECONDS
             try:
                 while True:
                     await trio.lowlevel.wait_readable(epoll.fileno())
-                    self._serve(epoll.poll(0, EVENTS_MAX))
+                    self._look()
+                    now = self._monotonic()
+                    # Who comes alone, a heartbeat say, is not worth it.
+                    if wait is not None and now - looked_at < LINGER_SECONDS:
+                        await wait.take_over()
+                        now = self._monotonic()
+                    looked_at = now
             finally:
                 self._epoll = None
 
-    def _serve(self, events: list[tuple[int, int]]) -> None:
+    def _look(self) -> None:
+        assert self._epoll is not None, "somebody looks"
+        events = self._epoll.poll(0, EVENTS_MAX)
+        if len(self._readers) < CROWD_MIN:
+            self._serve_few(events)
+        else:
+            self._serve_crowd(events)
+
+    def _serve_few(self, events: list[tuple[int, int]]) -> None:
+        for fileno, event in events:
+            reader = self._readers.get(fileno)  # one before it may have closed it
+            if reader is not None and reader.ready(has_ended=event != select.EPOLLIN):
+                reader.answer_ready()
+
+    def _serve_crowd(self, events: list[tuple[int, int]]) -> None:
         answering: list[Reader] = []
         answer_at = 0.0
         for fileno, event in events:
-            reader = self._readers.get(fileno)  # one before it may have closed it
+            reader = self._readers.get(fileno)
             if reader is not None and reader.ready(has_ended=event != select.EPOLLIN):
                 if not answering:
                     answer_at = self._monotonic() + ANSWER_WITHIN_SECONDS
