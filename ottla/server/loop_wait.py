@@ -25,8 +25,6 @@ log = logging.getLogger(__name__)
 
 # Clients that are silent for so long are left to trio, which waits for them as for anything else.
 LINGER_SECONDS = 0.005
-# A wait that is shorter than this is not worth taking over.
-WAIT_SECONDS_MIN = 0.001
 # So long the loop is not gone through at most, whatever anybody forgot to say.
 STAY_SECONDS_MAX = 0.05
 
@@ -78,38 +76,41 @@ class LoopWait(trio.abc.Instrument):
         await trio.lowlevel.wait_task_rescheduled(abort)
 
     def before_io_wait(self, timeout: float) -> None:
-        if self._task is None or timeout < WAIT_SECONDS_MIN:
+        if self._task is None:
             return
         try:
-            is_found = self._serve_until(time.monotonic() + min(timeout, STAY_SECONDS_MAX))
+            is_found = self._serve_for(min(timeout, STAY_SECONDS_MAX))
         except Exception:
             # Our own mistake. Trio would forget us, and the clients with us.
             log.exception("what clients sent is left to trio")
             self._give_back()
             is_found = False
-        if not is_found:
+        if not is_found and timeout > 0:
             self._parts.waking.force_wakeup()  # it would wait for as long once more
 
-    def _serve_until(self, end: float) -> bool:
-        """Serve until there is something else to do; whether trio finds out by itself."""
+    def _serve_for(self, seconds: float) -> bool:
+        """Serve until there is something else to do; whether trio finds out by itself.
+
+        Where it has something to do already there is one look: others that are always busy do not keep clients waiting.
+        """
         parts = self._parts
-        left_seconds = end - time.monotonic()
-        while left_seconds > 0:
-            wait_seconds = min(left_seconds, LINGER_SECONDS)
+        end = time.monotonic() + seconds
+        wait_seconds = min(seconds, LINGER_SECONDS)
+        while True:
             readable = self._poll.poll(wait_seconds * 1000)
             if not readable and wait_seconds == LINGER_SECONDS:
                 self._give_back()
                 return False
-            if len(readable) == 1 and readable[0][0] == parts.fileno:
+            is_trios_turn = any(fileno == parts.fileno for fileno, _ in readable)
+            if is_trios_turn and len(readable) == 1:
                 return True
             if readable:
                 self._serve()
-            if len(readable) > 1:
-                return True
-            if parts.runnable:
+            if is_trios_turn or parts.runnable:
+                return False  # what trio would have found may be gone by now
+            wait_seconds = min(end - time.monotonic(), LINGER_SECONDS)
+            if wait_seconds <= 0:
                 return False
-            left_seconds = end - time.monotonic()
-        return False
 
     def _give_back(self) -> None:
         task, self._task = self._task, None

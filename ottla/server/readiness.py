@@ -9,8 +9,8 @@ the end, or remembers that he was told. While clients keep coming, the task has 
 Where that cannot be had, the look costs more than waiting does, which a crowd shares and a few do not: those who come
 while there are few wait for themselves, and so do all where there is no epoll.
 
-Answers of a crowd go out a few at a time: to send costs most where it wakes somebody, and whoever serves many
-connections is awake by the second of them.
+Where many have come at once, answers go out some at a time: to send costs most where it wakes somebody, and whoever
+serves many connections is awake by the second of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EVENTS_MAX = 128
 # So many are answered together, if their work is small: who comes first waits for the work of the others.
 ANSWERS_TOGETHER = 16
 ANSWER_WITHIN_SECONDS = 0.0005
-# So many connections are a crowd.
+# So many connections are a crowd, which is worth a look where the wait of the loop is not ours.
 CROWD_MIN = 64
 
 
@@ -90,7 +90,7 @@ class Readiness:
     def _look(self) -> None:
         assert self._epoll is not None, "somebody looks"
         events = self._epoll.poll(0, EVENTS_MAX)
-        if len(self._readers) < CROWD_MIN:
+        if len(events) <= ANSWERS_TOGETHER:
             self._serve_few(events)
         else:
             self._serve_crowd(events)

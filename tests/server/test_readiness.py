@@ -10,6 +10,7 @@ import trio
 import trio.testing
 
 from ottla.server.connection import Connection
+from ottla.server.loop_wait import loop_wait
 from ottla.server.parking import Pending
 from ottla.server.readiness import ANSWER_WITHIN_SECONDS, ANSWERS_TOGETHER, CROWD_MIN, EVENTS_MAX, Readiness
 from ottla.server.transport import RECEIVE_BYTES
@@ -61,8 +62,7 @@ async def test_a_socket_is_told_of_once_until_more_comes_and_of_its_end() -> Non
         nursery.start_soon(readiness.run)
         await until(lambda: readiness.is_running)
         theirs.send(b"before")
-        assert not readiness.add(ours.fileno(), told, among=CROWD_MIN - 1)
-        assert readiness.add(ours.fileno(), told, among=CROWD_MIN)
+        assert readiness.add(ours.fileno(), told, among=1)
         await trio.testing.wait_all_tasks_blocked()
         assert told.ends == [False]
         theirs.send(b"more")
@@ -120,7 +120,7 @@ async def told_and_answered(count: int, takes_seconds: float) -> list[str]:
 
 
 @in_trio
-async def test_a_few_are_answered_together_and_nobody_waits_for_more_than_these() -> None:
+async def test_of_a_crowd_some_are_answered_together_and_nobody_waits_for_more_than_these() -> None:
     first, rest = ["told"] * ANSWERS_TOGETHER + ["answers"] * ANSWERS_TOGETHER, ["told"] * 2 + ["answers"] * 2
     assert await told_and_answered(ANSWERS_TOGETHER + 2, 0.0) == first + rest
 
@@ -128,7 +128,32 @@ async def test_a_few_are_answered_together_and_nobody_waits_for_more_than_these(
 @in_trio
 async def test_nobody_waits_long_for_the_work_of_others() -> None:
     two = ["told"] * 2 + ["answers"] * 2
-    assert await told_and_answered(5, ANSWER_WITHIN_SECONDS) == [*two, *two, "told", "answers"]
+    pairs = ANSWERS_TOGETHER // 2 + 1
+    assert await told_and_answered(2 * pairs, ANSWER_WITHIN_SECONDS) == two * pairs
+
+
+@in_trio
+async def test_a_few_are_answered_each_at_once() -> None:
+    assert await told_and_answered(ANSWERS_TOGETHER, 0.0) == ["told", "answers"] * ANSWERS_TOGETHER
+
+
+@in_trio
+async def test_where_the_wait_cannot_be_taken_over_those_are_told_who_come_in_a_crowd() -> None:
+    ours, theirs = socket.socketpair()
+    told, readiness = Told(), Readiness()
+    with loop_wait(theirs.fileno(), lambda: None):  # another node's
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(readiness.run)
+            await until(lambda: readiness.is_running)
+            assert not readiness.add(ours.fileno(), told, among=CROWD_MIN - 1)
+            assert readiness.add(ours.fileno(), told, among=CROWD_MIN)
+            for count in (1, 2, 3):
+                theirs.send(b"x")
+                await trio.testing.wait_all_tasks_blocked()
+                assert len(told.ends) == count
+            nursery.cancel_scope.cancel()
+    ours.close()
+    theirs.close()
 
 
 async def sleeping(world: World) -> Connection:

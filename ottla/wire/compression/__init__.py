@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import cache
 from typing import Protocol
 
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -100,6 +101,7 @@ def _slices(data: Buffer, chunk_bytes: int) -> Iterator[bytes]:
         yield bytes(view[start : start + chunk_bytes])
 
 
+@cache
 def _module(codec: int) -> _CodecModule:
     # The libraries take longer to load than all the rest of `wire`: they come when a batch asks for them.
     if codec == Codec.GZIP:

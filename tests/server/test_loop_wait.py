@@ -1,0 +1,226 @@
+"""The wait of trio's loop in other hands: who is served, when trio has its turn, and how clients are handed back."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import pytest
+import trio
+import trio.testing
+
+from ottla.server.loop_wait import LoopParts, LoopWait, loop_parts, loop_wait
+from ottla.server.readiness import Readiness
+from tests.server.test_readiness import Told
+from tests.server.world import in_trio, until
+
+LONG_SECONDS = 3600.0
+
+
+class Waking:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def force_wakeup(self) -> None:
+        self.count += 1
+
+
+class Scene:
+    """A wait for two sockets, one in place of trio's epoll; what clients send is received when they are served."""
+
+    def __init__(self) -> None:
+        self.trios, self.to_trio = socket.socketpair()
+        self.clients, self.client = socket.socketpair()
+        self.waking = Waking()
+        self.runnable: list[object] = []
+        self.served: list[bytes] = []
+        self.when_served: Callable[[], None] = lambda: None
+        parts = LoopParts(self.trios.fileno(), self.waking, self.runnable)
+        self.wait = LoopWait(parts, self.clients.fileno(), self._serve)
+
+    def _serve(self) -> None:
+        self.served.append(self.clients.recv(1))
+        self.when_served()
+
+    def close(self) -> None:
+        for one in (self.trios, self.to_trio, self.clients, self.client):
+            one.close()
+
+
+@contextmanager
+def a_scene() -> Iterator[Scene]:
+    scene = Scene()
+    try:
+        yield scene
+    finally:
+        scene.close()
+
+
+@asynccontextmanager
+async def taken_over() -> AsyncIterator[tuple[Scene, list[str]]]:
+    """A scene in which the wait is taken over, until a story says that it was given back."""
+    story: list[str] = []
+    with a_scene() as scene:
+
+        async def take_over() -> None:
+            await scene.wait.take_over()
+            story.append("given back")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(take_over)
+            await trio.testing.wait_all_tasks_blocked()
+            yield scene, story
+            nursery.cancel_scope.cancel()
+
+
+def test_nothing_is_served_that_was_not_taken_over() -> None:
+    with a_scene() as scene:
+        scene.client.send(b"a")
+        scene.wait.before_io_wait(LONG_SECONDS)
+        assert not scene.served
+        assert not scene.waking.count
+
+
+@in_trio
+async def test_clients_are_served_until_they_are_silent_and_then_handed_back() -> None:
+    async with taken_over() as (scene, story):
+        scene.client.send(b"abc")
+        scene.wait.before_io_wait(LONG_SECONDS)
+        assert scene.served == [b"a", b"b", b"c"]
+        assert scene.waking.count == 1, "trio is not to wait once more"
+        await until(lambda: bool(story))
+        scene.client.send(b"d")
+        scene.wait.before_io_wait(LONG_SECONDS)
+        assert len(scene.served) == 3
+
+
+@in_trio
+async def test_trio_has_its_turn_and_finds_it_by_itself() -> None:
+    async with taken_over() as (scene, story):
+        scene.to_trio.send(b"a")
+        scene.wait.before_io_wait(LONG_SECONDS)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not scene.served
+        assert not scene.waking.count
+        assert not story
+
+
+@in_trio
+async def test_where_both_are_ready_a_client_is_served_and_trio_woken() -> None:
+    """What trio would have found may have been for somebody whom serving has ended."""
+    async with taken_over() as (scene, _):
+        scene.to_trio.send(b"a")
+        scene.client.send(b"bc")
+        scene.when_served = lambda: scene.trios.recv(1) and None
+        scene.wait.before_io_wait(LONG_SECONDS)
+        assert scene.served == [b"b"]
+        assert scene.waking.count == 1
+
+
+@in_trio
+async def test_a_task_that_can_run_is_not_kept_waiting() -> None:
+    async with taken_over() as (scene, story):
+        scene.client.send(b"ab")
+        scene.when_served = lambda: scene.runnable.append("a task")
+        scene.wait.before_io_wait(LONG_SECONDS)
+        await trio.testing.wait_all_tasks_blocked()
+        assert scene.served == [b"a"]
+        assert scene.waking.count == 1
+        assert not story
+
+
+@in_trio
+async def test_tasks_that_are_always_busy_leave_room_for_one_look() -> None:
+    async with taken_over() as (scene, _):
+        scene.client.send(b"ab")
+        for count in (1, 2, 2):
+            scene.wait.before_io_wait(0)
+            assert len(scene.served) == count
+        assert not scene.waking.count, "it does not wait"
+
+
+@in_trio
+async def test_clients_that_are_never_silent_do_not_keep_the_loop_for_ever() -> None:
+    async with taken_over() as (scene, story):
+        scene.client.send(b"a")
+        scene.when_served = lambda: scene.client.send(b"a") and None
+        scene.wait.before_io_wait(0.02)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(scene.served) > 1
+        assert scene.waking.count == 1
+        assert not story
+
+
+@in_trio
+async def test_after_a_mistake_clients_are_left_to_trio(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise RuntimeError("a mistake")
+
+    async with taken_over() as (scene, story):
+        scene.client.send(b"a")
+        scene.when_served = fail
+        with caplog.at_level(logging.ERROR):
+            scene.wait.before_io_wait(LONG_SECONDS)
+        await until(lambda: bool(story))
+        assert "left to trio" in caplog.text
+        assert scene.waking.count == 1
+
+
+@in_trio
+async def test_whoever_took_over_can_be_cancelled() -> None:
+    async with taken_over() as (scene, story):
+        pass
+    scene.wait.before_io_wait(LONG_SECONDS)
+    assert not story
+
+
+@in_trio
+async def test_the_loop_of_this_trio_has_the_parts() -> None:
+    """Where this fails all goes through trio, which works and costs more: look for where they have gone."""
+    parts = loop_parts()
+    assert parts is not None
+    assert parts.fileno >= 0
+    assert len(parts.runnable) == 0
+    parts.waking.force_wakeup()
+
+
+def test_without_a_loop_there_are_no_parts() -> None:
+    assert loop_parts() is None
+
+
+@in_trio
+async def test_one_of_those_in_a_loop_takes_over_and_the_next_when_it_has_ended() -> None:
+    with a_scene() as scene:
+        with (
+            loop_wait(scene.clients.fileno(), lambda: None) as first,
+            loop_wait(scene.clients.fileno(), lambda: None) as second,
+        ):
+            assert first is not None
+            assert second is None
+        with loop_wait(scene.clients.fileno(), lambda: None) as third:
+            assert third is not None
+
+
+@in_trio
+async def test_clients_are_told_while_others_never_rest_and_deadlines_pass_while_clients_come() -> None:
+    """The wait is taken over when clients come one after the other; nobody is left out then."""
+    ours, theirs = socket.socketpair()
+    told, readiness = Told(), Readiness()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(readiness.run)
+        await until(lambda: readiness.is_running)
+        assert readiness.add(ours.fileno(), told, among=1)
+        for count in range(1, 30):
+            theirs.send(b"x")
+            await until(lambda count=count: len(told.ends) == count)  # type: ignore[misc]
+        with trio.move_on_after(0.01) as scope:
+            while True:
+                theirs.send(b"x")
+                ours.recv(100)
+                await trio.sleep(0.0001)
+        assert scope.cancelled_caught
+        nursery.cancel_scope.cancel()
+    ours.close()
+    theirs.close()
