@@ -153,6 +153,21 @@ class Connection:
         self._drained: trio.Event | None = None
         self._can_go_on: trio.Event | None = None
 
+    def begin(self) -> None:
+        """Serve what has come by now, before `serve` has its first turn: who connects and asks need not wait for those
+        who ask later on connections that are there."""
+        try:
+            count = self._take(None)
+            self._may_have_more = self._may_have_more and count is not None
+            if count:
+                self._has_passed = True
+                self.handle_pass()
+            elif count == 0:
+                self._may_have_more = True  # the task finds the end too, and ends
+        except Exception as error:
+            self.send()
+            self._failure = error
+
     async def serve(self) -> None:
         """Serve until the client goes, breaks the protocol, or is cut off."""
         try:
@@ -167,9 +182,13 @@ class Connection:
             self.close()
 
     async def _serve(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._is_closed:
+            return
         among = len(self.broker.connection_limits)
         self._is_told = self.broker.readiness.add(self._transport.socket.fileno(), self, among=among)
-        while await self._receive():
+        while self._has_passed or await self._receive():
             if not self._has_passed:
                 self.handle_pass()
             self._has_passed = False

@@ -95,7 +95,10 @@ class Listener:
                 log.debug("listener %s refuses %s: too many connections", self.name, host)
                 connected.close()
                 continue
-            nursery.start_soon(self._serve, connected, host)
+            connection = self._connection(connected, host)
+            if connection is not None:
+                connection.begin()
+                nursery.start_soon(self._serve, connection, connected, host)
 
     async def _wait_for_turn(self) -> None:
         """Whoever comes too fast waits with the system until it is his turn."""
@@ -103,21 +106,24 @@ class Listener:
         while (seconds := limits.seconds_to_wait(self.name, self.broker.config, trio.current_time())) > 0:
             await trio.sleep(seconds)
 
-    async def _serve(self, connected: socket.socket, host: str) -> None:
+    def _connection(self, connected: socket.socket, host: str) -> Connection | None:
         try:
-            if self._is_finishing:
-                return
             connected.setblocking(False)
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = Connection(self.broker, SocketTransport(connected), self.name, host)
-            self.connections.add(connection)
-            try:
-                await connection.serve()
-            finally:
-                self._left(connection)
         except OSError as error:
             log.debug("%s went before it was served: %s", host, error)
+            connected.close()
+            self.broker.connection_limits.leave(self.name, host)
+            return None
+        connection = Connection(self.broker, SocketTransport(connected), self.name, host)
+        self.connections.add(connection)
+        return connection
+
+    async def _serve(self, connection: Connection, connected: socket.socket, host: str) -> None:
+        try:
+            await connection.serve()
         finally:
+            self._left(connection)
             connected.close()
             self.broker.connection_limits.leave(self.name, host)
 

@@ -108,11 +108,14 @@ async def test_trio_has_its_turn_and_finds_it_by_itself() -> None:
 
 
 @in_trio
-async def test_where_both_are_ready_a_client_is_served_and_trio_woken() -> None:
-    """What trio would have found may have been for somebody whom serving has ended."""
+async def test_where_both_are_ready_trio_goes_first_and_clients_next_time_even_if_it_is_ready_again() -> None:
+    """It lets newcomers in, who may have come before. What it would find is perhaps gone when clients are served."""
     async with taken_over() as (scene, _):
         scene.to_trio.send(b"a")
         scene.client.send(b"bc")
+        scene.wait.before_io_wait(LONG_SECONDS)
+        assert not scene.served
+        assert not scene.waking.count
         scene.when_served = lambda: scene.trios.recv(1) and None
         scene.wait.before_io_wait(LONG_SECONDS)
         assert scene.served == [b"b"]
