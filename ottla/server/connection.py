@@ -14,13 +14,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import trio
 
 from ottla.server import dispatch
 from ottla.server.cold_reads import cold_range, fetch_in
 from ottla.server.dispatch import CloseConnection
+from ottla.server.line_places import InLine, Slot
 from ottla.server.parking import Pending
 from ottla.server.sparing_log import SparingLog
 from ottla.server.transport import Piece, SocketTransport
@@ -42,44 +43,6 @@ LINGER_SECONDS_MAX = 1.0
 OTHERS_SECONDS_MAX = 2.0
 # A client that always has more to say must let others speak.
 PASSES_PER_TURN_MAX = 8
-
-
-class InLine(Protocol):
-    """A place in the line of answers: `pieces` are there when the answer is; what is `pending` can be given up."""
-
-    @property
-    def pending(self) -> Pending | None: ...
-    @property
-    def pieces(self) -> list[Piece] | None: ...
-
-
-class Slot:
-    """A place in the line for the answer of a handler."""
-
-    __slots__ = ("connection", "correlation_id", "header_version", "pending", "pieces", "version")
-
-    def __init__(
-        self, connection: Connection, pending: Pending | None, version: int, header_version: int, correlation_id: int
-    ) -> None:
-        self.connection = connection
-        self.pending = pending
-        self.version = version
-        self.header_version = header_version
-        self.correlation_id = correlation_id
-        self.pieces: list[Piece] | None = None
-
-    def fill(self, reply: Any) -> None:
-        self.pending = None
-        try:
-            self.pieces = (
-                [] if reply is None else dispatch.encode(reply, self.version, self.header_version, self.correlation_id)
-            )
-        except Exception:
-            # Whose pass this is has nothing to do with it: only the client that was to have the answer pays.
-            log.exception("an answer cannot be encoded")
-            self.connection.cut_off("the broker made a mistake")
-            return
-        self.connection.advance()
 
 
 class Connection:
