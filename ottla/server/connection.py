@@ -121,12 +121,11 @@ class Connection:
         who ask later on connections that are there."""
         try:
             count = self._take(None)
-            self._may_have_more = self._may_have_more and count is not None
+            # The task finds the end too, and ends; of what comes from here on it is told.
+            self._may_have_more = count is not None and (self._may_have_more or not count)
             if count:
                 self._has_passed = True
                 self.handle_pass()
-            elif count == 0:
-                self._may_have_more = True  # the task finds the end too, and ends
         except Exception as error:
             self.send()
             self._failure = error

@@ -60,7 +60,8 @@ class LoopWait(trio.abc.Instrument):
     def __init__(self, parts: LoopParts, fileno: int, serve: Callable[[], None]) -> None:
         self._parts = parts
         self._serve = serve
-        self._task: trio.lowlevel.Task | None = None
+        # Where the task sleeps that has taken over.
+        self._takers = trio.lowlevel.ParkingLot()
         # Whether clients have let trio go first: newcomers, whom it lets in, may have come before them.
         self._is_owed = False
         self._poll = select.poll()
@@ -69,23 +70,17 @@ class LoopWait(trio.abc.Instrument):
 
     async def take_over(self) -> None:
         """Wait in trio's place; return when clients have become silent."""
-        self._task = trio.lowlevel.current_task()
-
-        def abort(_: object) -> trio.lowlevel.Abort:
-            self._task = None
-            return trio.lowlevel.Abort.SUCCEEDED
-
-        await trio.lowlevel.wait_task_rescheduled(abort)
+        await self._takers.park()
 
     def before_io_wait(self, timeout: float) -> None:
-        if self._task is None:
+        if not self._takers:
             return
         try:
             is_found = self._serve_for(min(timeout, STAY_SECONDS_MAX))
         except Exception:
             # Our own mistake. Trio would forget us, and the clients with us.
             log.exception("what clients sent is left to trio")
-            self._give_back()
+            self._takers.unpark_all()
             is_found = False
         if not is_found and timeout > 0:
             self._parts.waking.force_wakeup()  # it would wait for as long once more
@@ -101,7 +96,7 @@ class LoopWait(trio.abc.Instrument):
         while True:
             readable = self._poll.poll(wait_seconds * 1000)
             if not readable and wait_seconds == LINGER_SECONDS:
-                self._give_back()
+                self._takers.unpark_all()
                 return False
             is_trios_turn = any(fileno == parts.fileno for fileno, _ in readable)
             if is_trios_turn and not (self._is_owed and len(readable) > 1):
@@ -115,11 +110,6 @@ class LoopWait(trio.abc.Instrument):
             wait_seconds = min(end - time.monotonic(), LINGER_SECONDS)
             if wait_seconds <= 0:
                 return False
-
-    def _give_back(self) -> None:
-        task, self._task = self._task, None
-        if task is not None:
-            trio.lowlevel.reschedule(task)
 
 
 @contextmanager

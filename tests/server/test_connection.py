@@ -17,7 +17,6 @@ import trio.testing
 
 from ottla.server.connection import LINE_LENGTH_MAX, Connection
 from ottla.server.context import Context
-from ottla.server.parking import Pending
 from ottla.server.routes import Route, versions
 from ottla.server.transport import SENDFILE_BYTES_MIN, Piece, SocketTransport
 from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -549,44 +548,6 @@ async def test_closing_wakes_a_connection_whatever_it_waits_for(tmp_path: Path) 
             connection.cut_off("and again")
             connection.send_from_elsewhere()
         await until(lambda: len(ended) == 3)
-
-
-@in_trio
-async def test_an_answer_that_cannot_be_encoded_costs_its_own_client_and_nobody_else(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    parked: list[Pending] = []
-
-    def handler(context: Context, request: ApiVersionsRequest) -> Pending:
-        parked.append(Pending(stops_line=True))
-        return parked[0]
-
-    async with a_world(tmp_path, routes=asking(handler)) as world:
-        world.partition()
-        client, bystander = await world.connect(), await world.connect()
-        await client.send((ApiVersionsRequest(), 0))
-        await until(lambda: bool(parked))
-        world.broker.after_pass(lambda: parked[0].complete(ApiVersionsResponse(error_code=1 << 40, api_keys=[])))
-        assert (await bystander.produce()).error_code == 0
-        assert await client.is_cut_off()
-        assert "an answer cannot be encoded" in caplog.text
-
-
-@in_trio
-async def test_a_client_that_is_cut_off_in_its_own_pass_is_not_waited_for(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    def handler(context: Context, request: ApiVersionsRequest) -> Pending:
-        parked = Pending(stops_line=True)
-        context.broker.after_pass(lambda: parked.complete(ApiVersionsResponse(error_code=1 << 40, api_keys=[])))
-        return parked
-
-    async with a_world(tmp_path, routes=asking(handler)) as world:
-        client = await world.connect()
-        await client.send((ApiVersionsRequest(), 0))
-        assert await client.is_cut_off()
-        assert "an answer cannot be encoded" in caplog.text
-        assert "is cut off: the broker made a mistake" not in caplog.text
 
 
 @in_trio

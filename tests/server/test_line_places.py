@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ottla.server.line_places import Slot
+from ottla.server.context import Context
 from ottla.server.parking import Pending
-from ottla.wire.messages.api_versions import ApiVersionsResponse
-from tests.server.test_connection import arrived
-from tests.server.world import a_world, in_trio
+from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from tests.server.test_connection import arrived, asking
+from tests.server.world import a_world, in_trio, until
 
 
 @in_trio
@@ -33,13 +33,38 @@ async def test_an_answer_waits_for_the_one_before_it_and_none_at_all_holds_up_no
 
 
 @in_trio
-async def test_an_answer_that_cannot_be_encoded_ends_the_connection_that_was_to_have_it(
+async def test_an_answer_that_cannot_be_encoded_costs_its_own_client_and_nobody_else(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with a_world(tmp_path) as world:
-        connection, client = world.local_connection()
-        slot = Slot(connection, None, 0, 0, 7)
-        slot.fill(ApiVersionsResponse(error_code=1 << 20, api_keys=[]))
-        assert slot.pieces is None
+    parked: list[Pending] = []
+
+    def handler(context: Context, request: ApiVersionsRequest) -> Pending:
+        parked.append(Pending(stops_line=True))
+        return parked[0]
+
+    async with a_world(tmp_path, routes=asking(handler)) as world:
+        world.partition()
+        client, bystander = await world.connect(), await world.connect()
+        await client.send((ApiVersionsRequest(), 0))
+        await until(lambda: bool(parked))
+        world.broker.after_pass(lambda: parked[0].complete(ApiVersionsResponse(error_code=1 << 40, api_keys=[])))
+        assert (await bystander.produce()).error_code == 0
         assert await client.is_cut_off()
-        assert "cannot be encoded" in caplog.text
+        assert "an answer cannot be encoded" in caplog.text
+
+
+@in_trio
+async def test_a_client_that_is_cut_off_in_its_own_pass_is_not_waited_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def handler(context: Context, request: ApiVersionsRequest) -> Pending:
+        parked = Pending(stops_line=True)
+        context.broker.after_pass(lambda: parked.complete(ApiVersionsResponse(error_code=1 << 40, api_keys=[])))
+        return parked
+
+    async with a_world(tmp_path, routes=asking(handler)) as world:
+        client = await world.connect()
+        await client.send((ApiVersionsRequest(), 0))
+        assert await client.is_cut_off()
+        assert "an answer cannot be encoded" in caplog.text
+        assert "is cut off: the broker made a mistake" not in caplog.text

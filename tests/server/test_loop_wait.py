@@ -206,24 +206,51 @@ async def test_one_of_those_in_a_loop_takes_over_and_the_next_when_it_has_ended(
             assert third is not None
 
 
-@in_trio
-async def test_clients_are_told_while_others_never_rest_and_deadlines_pass_while_clients_come() -> None:
-    """The wait is taken over when clients come one after the other; nobody is left out then."""
+class Restless(Told):
+    """A client that always has more to say."""
+
+    def __init__(self, ours: socket.socket, theirs: socket.socket) -> None:
+        super().__init__()
+        self._ours = ours
+        self._theirs = theirs
+
+    def ready(self, *, has_ended: bool) -> bool:
+        self._ours.recv(1)
+        self._theirs.send(b"x")
+        return super().ready(has_ended=has_ended)
+
+
+@asynccontextmanager
+async def looking() -> AsyncIterator[tuple[Readiness, socket.socket, socket.socket]]:
+    """Somebody looks for all sockets, and there are two ends of one."""
     ours, theirs = socket.socketpair()
-    told, readiness = Told(), Readiness()
+    readiness = Readiness()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(readiness.run)
         await until(lambda: readiness.is_running)
+        yield readiness, ours, theirs
+        nursery.cancel_scope.cancel()
+    ours.close()
+    theirs.close()
+
+
+@in_trio
+async def test_clients_are_told_while_other_tasks_never_rest() -> None:
+    """The wait is taken over when clients come one after the other; trio does not look for them then."""
+    async with looking() as (readiness, ours, theirs):
+        told = Told()
         assert readiness.add(ours.fileno(), told, among=1)
         for count in range(1, 30):
             theirs.send(b"x")
             await until(lambda count=count: len(told.ends) == count)  # type: ignore[misc]
-        with trio.move_on_after(0.01) as scope:
-            while True:
-                theirs.send(b"x")
-                ours.recv(100)
-                await trio.sleep(0.0001)
-        assert scope.cancelled_caught
-        nursery.cancel_scope.cancel()
-    ours.close()
-    theirs.close()
+
+
+@in_trio
+async def test_deadlines_pass_while_clients_never_rest() -> None:
+    async with looking() as (readiness, ours, theirs):
+        restless = Restless(ours, theirs)
+        theirs.send(b"x")
+        assert readiness.add(ours.fileno(), restless, among=1)
+        with trio.move_on_after(0.01):
+            await trio.sleep_forever()
+        assert len(restless.ends) > 1
