@@ -130,3 +130,5 @@ def a_node(directory: Path | None, *words: str, listeners: str = "PLAINTEXT://12
     with a_process(*where, "--listeners", listeners, *words) as process:
         process.line(ANNOUNCEMENT)
         yield process
+        if directory is None:
+            process.stop()  # it takes its directory along, which a process that is killed cannot
