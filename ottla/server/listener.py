@@ -16,7 +16,7 @@ import trio
 from ottla.config.broker import BrokerConfig
 from ottla.server.connection import Connection
 from ottla.server.idle import reap_idle
-from ottla.server.transport import SocketTransport
+from ottla.server.transport import SocketTransport, way_to
 
 if TYPE_CHECKING:
     from ottla.server.broker import Broker
@@ -110,12 +110,13 @@ class Listener:
         try:
             connected.setblocking(False)
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            transport = SocketTransport(connected, way_to(connected))
         except OSError as error:
             log.debug("%s went before it was served: %s", host, error)
             connected.close()
             self.broker.connection_limits.leave(self.name, host)
             return None
-        connection = Connection(self.broker, SocketTransport(connected), self.name, host)
+        connection = Connection(self.broker, transport, self.name, host)
         self.connections.add(connection)
         return connection
 
