@@ -83,6 +83,10 @@ class Session:
             for index in forgotten.partitions:
                 self.wanted.pop(self.key(forgotten.topic, forgotten.topic_id, index), None)
 
+    def only(self, topic_id: bytes, index: int) -> Wanted | None:
+        """This partition, if it is all that the client reads."""
+        return self.wanted.get((topic_id, index)) if len(self.wanted) == 1 else None
+
     @property
     def rank(self) -> tuple[bool, int]:
         """What gives a session the right to its slot."""
@@ -161,10 +165,21 @@ class FetchSessions:
         if not session.wanted:
             self._close(session.session_id)
             return Fetch([], None, is_incremental=False)
+        self.go_on(session, now_ms)
+        return Fetch(list(session.wanted.values()), session, is_incremental=True)
+
+    def usual(self, session_id: int, epoch: int) -> Session | None:
+        """A consumer's session that is at this epoch and knows topics by their ids."""
+        session = self._sessions.get(session_id)
+        if session is None or session.epoch != epoch or not session.uses_ids or session.is_privileged:
+            return None
+        return session
+
+    def go_on(self, session: Session, now_ms: int) -> None:
+        """A request of this session is served."""
         session.used_ms = now_ms
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
         session.next_epoch()
-        return Fetch(list(session.wanted.values()), session, is_incremental=True)
 
     def _find(self, request: FetchRequest, *, uses_ids: bool) -> Session:
         session = self._sessions.get(request.session_id)

@@ -1,4 +1,4 @@
-"""Fetch: whole batches out of the logs, as ranges of files that are never copied.
+"""Fetch: whole batches out of the logs, as ranges of files that are not read here.
 
 A request is answered at once if there are `min_bytes`, if a partition cannot be read, or if it does not want to wait;
 otherwise it is parked with its partitions and answered inside the pass that brings what it waits for, or when its time
@@ -33,6 +33,7 @@ from ottla.server.fetch_sessions import Fetch, Wanted
 from ottla.server.followed_partitions import FollowedPartition
 from ottla.server.followers_fetch import FollowersFetch
 from ottla.server.handlers.current_leader import current_leader
+from ottla.server.handlers.quick_fetch import quick_fetch
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.server.replica_epochs import LogEpochs
@@ -430,4 +431,4 @@ def refused(request: FetchRequest, error: KafkaError) -> FetchResponse:
     return FetchResponse(error_code=error.code, session_id=0, responses=topics)
 
 
-ROUTES = (Route(FetchRequest, versions(4, 18), fetch, refused),)
+ROUTES = (Route(FetchRequest, versions(4, 18), fetch, refused, quick=quick_fetch),)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from ottla.server.handlers.quick_produce import after_client_id, usual_partition
+from ottla.server.handlers.usual_shape import ONE, after_client_id, usual_partition
 from ottla.wire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ _INDEX_BYTES = 5
 # The leader epoch that the client knows, the timestamp; the tags of partition and topic.
 _ASKED = struct.Struct(">iqBB")
 _TIMEOUT_BYTES = 4
-# An array of one.
-_ONE = 2
 
 # An answer is this, the topic's name, one partition, its index, and that.
 _HEAD = struct.Struct(">iiBiB")
@@ -60,7 +58,7 @@ def quick_list_offsets(
         last = key_end + 14 + (_TIMEOUT_BYTES if version >= FIRST_VERSION_WITH_TIMEOUT else 0)
         if tags or partition_tags or topic_tags or last + 1 != end or data[last]:
             return False
-        if replica_id != CONSUMER or topic_count != _ONE or isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+        if replica_id != CONSUMER or topic_count != ONE or isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
             return False
         key = bytes(data[position:key_end])
         partition = usual_partition(broker, key, by_id=False)
@@ -79,6 +77,6 @@ def quick_list_offsets(
         found_epoch = partition.leader_epoch
     else:
         return False
-    head = _HEAD.pack(_AROUND_BYTES + len(key), correlation_id, 0, 0, _ONE)
+    head = _HEAD.pack(_AROUND_BYTES + len(key), correlation_id, 0, 0, ONE)
     connection.answer([head + key + _TAIL.pack(0, _NO_TIMESTAMP, offset, found_epoch, 0, 0, 0)])
     return True

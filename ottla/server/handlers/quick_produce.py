@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from ottla.server import dispatch
-from ottla.server.handlers.listener_view import INTERNAL_TOPICS
+from ottla.server.handlers.usual_shape import ONE, after_client_id, usual_partition
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.storage.each_record import RecordsRejected
@@ -43,17 +43,11 @@ WITHOUT_START = frozenset(
 TRANSACTIONAL_FLAG = 0x10
 ALL = -1
 ACKNOWLEDGED = (ALL, 1)
-# Where the length of the client id lies, and what follows it: both request headers begin so.
-_CLIENT_ID_LENGTH = struct.Struct(">h")
-_CLIENT_ID_LENGTH_POSITION = 8
 # The header's tags, the transactional id, acks, timeout, the number of topics.
 _OPENING = struct.Struct(">BBhiB")
-# An array of one, and nothing: no tags, no id.
-_ONE, _NONE = 2, 0
+# No tags.
+_NONE = 0
 _ID_BYTES = 16
-_LENGTH_OF_ONE_BYTE_MAX = 0x7F
-# Behind the topic's name or id: one partition, and its index.
-_INDEX = struct.Struct(">Bi")
 # The tags of partition, topic and request.
 _ENDING = b"\0\0\0"
 _HEADER_BYTES = 61  # no batch is smaller
@@ -131,7 +125,7 @@ class QuickProduce:
     def _acknowledge(self) -> None:
         first_offset, _, append_time_ms, _ = self._appended
         key = self._key
-        head = _HEAD.pack(_AROUND_BYTES + len(key), self._correlation_id, _NONE, _ONE)
+        head = _HEAD.pack(_AROUND_BYTES + len(key), self._correlation_id, _NONE, ONE)
         # After the log's start: no errors of records, no message, no tags (twice), no throttling, no tags.
         tail = _TAIL.pack(0, first_offset, append_time_ms, self._partition.log.start_offset, 1, 0, 0, 0, 0, 0)
         self.pieces = [head + key + tail]
@@ -166,7 +160,7 @@ def quick_produce(
     try:
         position = after_client_id(data, start)
         tags, transactional_id, acks, timeout_ms, topic_count = _OPENING.unpack_from(data, position)
-        if tags or transactional_id or acks not in ACKNOWLEDGED or topic_count != _ONE:
+        if tags or transactional_id or acks not in ACKNOWLEDGED or topic_count != ONE:
             return False
         position += 9
         named_bytes = _ID_BYTES if version >= FIRST_VERSION_WITH_IDS else data[position]
@@ -194,35 +188,6 @@ def quick_produce(
     connection.stand_in_line(place)
     broker.after_pass(place.written)
     return True
-
-
-def after_client_id(data: bytes | bytearray, start: int) -> int:
-    """Where the header's tags lie in a frame that begins there."""
-    length: int = _CLIENT_ID_LENGTH.unpack_from(data, start + _CLIENT_ID_LENGTH_POSITION)[0]
-    return start + 10 + max(length, 0)
-
-
-def usual_partition(broker: Broker, key: bytes, *, by_id: bool) -> Partition:
-    """The partition that these bytes name: the topic, then one partition, and its index.
-
-    KafkaError if there is none, or none that everybody may write to.
-    """
-    known = broker.quick_partitions[by_id]
-    partition = known.get(key)
-    if partition is None:
-        partition = known[key] = _find(broker, key, by_id=by_id)
-    return partition
-
-
-def _find(broker: Broker, key: bytes, *, by_id: bool) -> Partition:
-    count, index = _INDEX.unpack_from(key, len(key) - _INDEX.size)
-    name = key[: -_INDEX.size]
-    if not by_id and key[0] > _LENGTH_OF_ONE_BYTE_MAX:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "not of the usual shape")
-    partition = broker.partition_by_id(name, index) if by_id else broker.partition(name[1:].decode(), index)
-    if count != _ONE or partition.topic in INTERNAL_TOPICS:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "not of the usual shape")
-    return partition
 
 
 def answer(partition: Partition | None, outcome: Appended | KafkaError, index: int) -> PartitionResponse:
