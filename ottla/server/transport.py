@@ -1,15 +1,12 @@
 """Bytes in and out of one socket, never waiting: what cannot be sent now stays in the queue.
 
-The transport alone decides how a range of a file travels (`Way`): by `sendfile`, or mapped and sent together with what
-is around it, where that pays; read and sent where it does not. A transport without either (that of TLS, one day) has
-the same face, and the tests run on all.
+The transport alone decides how a range of a file travels: `sendfile` where that pays, read and sent where it does not.
+A transport without `sendfile` (that of TLS, one day) has the same face, and the tests run on both.
 """
 
 from __future__ import annotations
 
-import enum
 import fcntl
-import mmap
 import os
 import socket
 import struct
@@ -19,36 +16,17 @@ from typing import TypeAlias
 
 from ottla.storage.files import Buffer, File
 
-# Below this, reading and sending costs less than the extra system calls of sendfile or of a mapping.
-WHOLE_BYTES_MIN = 32 << 10
+# Below this, reading and sending costs less than the extra system call of sendfile.
+SENDFILE_BYTES_MIN = 32 << 10
 BUFFERS_PER_SEND_MAX = 64
 # What is read from files before it can be sent stays in memory if the client does not read: a few hundred clients may.
 READ_BYTES_PER_SEND_MAX = 256 << 10
-# What most clients ask for at once. It becomes memory of the system if the client does not read.
-MAPPED_BYTES_PER_SEND_MAX = 1 << 20
 MORE_FOLLOWS: int = getattr(socket, "MSG_MORE", 0)  # of Linux
 # What is received at once: several requests of a busy client, or a large one.
 RECEIVE_BYTES = 2 << 20
 RECEIVE_BUFFERS_MAX = 4
 # One connection with a fast reader must not keep all others waiting.
 BYTES_PER_TURN_MAX = 4 << 20
-
-
-class Way(enum.Enum):
-    """How a range of a file travels.
-
-    By SENDFILE it is never copied here, and who receives it, be it a client or a network card, fetches it from memory.
-    MAPPED, the system copies it in one call with what is around it, and the client finds it in a cache.
-    """
-
-    SENDFILE = enum.auto()
-    MAPPED = enum.auto()
-    READ = enum.auto()
-
-
-def way_to(connected: socket.socket) -> Way:
-    """A client on this machine would wait for memory that is copied here while it has other things to do."""
-    return Way.MAPPED if connected.getpeername()[0] == connected.getsockname()[0] else Way.SENDFILE
 
 
 class FileRange:
@@ -68,33 +46,10 @@ class FileRange:
         """Read from the front. ConnectionError if the file has been cut: what was announced cannot be sent."""
         data = self.file.read_at(self.position, size_bytes)
         if len(data) != size_bytes:
-            raise self.cut(size_bytes)
-        self.skip(size_bytes)
-        return data
-
-    def mapped(self) -> memoryview | None:
-        """All of it, for a system call to copy from; ConnectionError as above. Unmapped when the view goes.
-
-        None if the system has no descriptor left for it, or no room.
-        For nothing else: where the file is cut meanwhile, a system call says EFAULT, and anybody else ends the process.
-        """
-        skipped_bytes = self.position % mmap.ALLOCATIONGRANULARITY
-        begin, length = self.position - skipped_bytes, self.size_bytes + skipped_bytes
-        try:
-            mapping = mmap.mmap(self.file.fileno(), length, mmap.MAP_SHARED, mmap.PROT_READ, offset=begin)
-        except ValueError as error:
-            raise self.cut(self.size_bytes) from error
-        except OSError:
-            return None
-        return memoryview(mapping)[skipped_bytes:]
-
-    def skip(self, size_bytes: int) -> None:
-        """These have been sent."""
+            raise ConnectionError(f"{self.file.path} ends before byte {self.position + size_bytes}")
         self.position += size_bytes
         self.size_bytes -= size_bytes
-
-    def cut(self, size_bytes: int) -> ConnectionError:
-        return ConnectionError(f"{self.file.path} ends before byte {self.position + size_bytes}")
+        return data
 
 
 Piece: TypeAlias = Buffer | FileRange
@@ -139,11 +94,11 @@ def _is_held(data: bytearray) -> bool:
 class SocketTransport:
     """A connected, non-blocking socket."""
 
-    __slots__ = ("_way", "socket")
+    __slots__ = ("_uses_sendfile", "socket")
 
-    def __init__(self, connected: socket.socket, way: Way = Way.SENDFILE) -> None:
+    def __init__(self, connected: socket.socket, *, uses_sendfile: bool = True) -> None:
         self.socket = connected
-        self._way = way
+        self._uses_sendfile = uses_sendfile
 
     def receive_into(self, window: bytearray | memoryview) -> int | None:
         """How many bytes have come, None if nothing has; 0 at the end of the stream."""
@@ -175,8 +130,7 @@ class SocketTransport:
                 return True
             while queue and sent_bytes < BYTES_PER_TURN_MAX:
                 first = queue[0]
-                # What a client did not take with the rest of an answer is not copied before it does.
-                if type(first) is FileRange and first.size_bytes >= WHOLE_BYTES_MIN and self._way is not Way.READ:
+                if type(first) is FileRange and self._uses_sendfile and first.size_bytes >= SENDFILE_BYTES_MIN:
                     sent_bytes += self._send_file(first, queue, BYTES_PER_TURN_MAX - sent_bytes)
                 else:
                     sent_bytes += self._send_buffers(queue)
@@ -188,15 +142,31 @@ class SocketTransport:
         size_bytes = min(part.size_bytes, bytes_max)
         sent_bytes = os.sendfile(self.socket.fileno(), part.file.fileno(), part.position, size_bytes)
         if not sent_bytes:
-            raise part.cut(part.size_bytes)
-        part.skip(sent_bytes)
+            raise ConnectionError(f"{part.file.path} ends before byte {part.position + part.size_bytes}")
+        part.position += sent_bytes
+        part.size_bytes -= sent_bytes
         if not part.size_bytes:
             queue.popleft()
         return sent_bytes
 
     def _send_buffers(self, queue: deque[Piece]) -> int:
-        """Send what is at the front, up to the next range that is to go by sendfile."""
-        buffers = self._gather(queue)
+        """Send the buffers at the front, up to the next range that is worth a sendfile."""
+        buffers: list[Buffer] = []
+        bytes_left = READ_BYTES_PER_SEND_MAX
+        for index, piece in enumerate(queue):
+            if isinstance(piece, FileRange):
+                size_bytes = piece.size_bytes
+                if (self._uses_sendfile and size_bytes >= SENDFILE_BYTES_MIN) or bytes_left <= 0:
+                    break
+                if size_bytes > bytes_left:
+                    buffers.append(piece.take(bytes_left))
+                    queue.insert(index, buffers[-1])
+                    break
+                piece = queue[index] = piece.take(size_bytes)
+            buffers.append(piece)
+            bytes_left -= len(piece)
+            if len(buffers) == BUFFERS_PER_SEND_MAX:
+                break
         # The client is not to be woken for a header whose records follow at once.
         flags = MORE_FOLLOWS if len(queue) > len(buffers) else 0
         if len(buffers) > 1:
@@ -204,46 +174,13 @@ class SocketTransport:
         else:
             sent_bytes = left_bytes = self.socket.send(buffers[0], flags)
         for buffer in buffers:
-            now_bytes = min(left_bytes, len(buffer))
-            left_bytes -= now_bytes
-            piece = queue[0]
-            if isinstance(piece, FileRange):  # it was mapped
-                piece.skip(now_bytes)
-                if piece.size_bytes:
-                    break
-            elif now_bytes < len(buffer):
-                if now_bytes:
-                    queue[0] = memoryview(buffer)[now_bytes:]
+            if left_bytes < len(buffer):
+                if left_bytes:
+                    queue[0] = memoryview(buffer)[left_bytes:]
                 break
+            left_bytes -= len(buffer)
             queue.popleft()
         return sent_bytes
-
-    def _gather(self, queue: deque[Piece]) -> list[Buffer]:
-        """What is sent in one call. What is read from a file takes its place in the queue, what is mapped does not."""
-        buffers: list[Buffer] = []
-        read_bytes_left = READ_BYTES_PER_SEND_MAX
-        mapped_bytes_left = MAPPED_BYTES_PER_SEND_MAX
-        for index, piece in enumerate(queue):
-            if len(buffers) == BUFFERS_PER_SEND_MAX:
-                break
-            if isinstance(piece, FileRange):
-                size_bytes = piece.size_bytes
-                if size_bytes >= WHOLE_BYTES_MIN and self._way is not Way.READ:
-                    mapped_bytes_left -= size_bytes
-                    if self._way is Way.SENDFILE or mapped_bytes_left < 0 or (mapped := piece.mapped()) is None:
-                        break
-                    buffers.append(mapped)
-                    continue
-                if read_bytes_left <= 0:
-                    break
-                if size_bytes > read_bytes_left:
-                    buffers.append(piece.take(read_bytes_left))
-                    queue.insert(index, buffers[-1])
-                    break
-                piece = queue[index] = piece.take(size_bytes)
-            buffers.append(piece)
-            read_bytes_left -= len(piece)
-        return buffers
 
     def close(self) -> None:
         self.socket.close()

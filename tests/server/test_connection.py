@@ -18,7 +18,7 @@ import trio.testing
 from ottla.server.connection import LINE_LENGTH_MAX, Connection
 from ottla.server.context import Context
 from ottla.server.routes import Route, versions
-from ottla.server.transport import WHOLE_BYTES_MIN, Piece, SocketTransport, Way
+from ottla.server.transport import SENDFILE_BYTES_MIN, Piece, SocketTransport
 from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.fetch import FetchRequest
 from ottla.wire.messages.produce import ProduceRequest
@@ -269,16 +269,18 @@ async def test_nothing_is_read_while_answers_cannot_be_sent(tmp_path: Path) -> N
         assert world.broker.partition("t", 0).log.end_offset == 0
 
 
-@pytest.mark.parametrize("way", Way)
-@pytest.mark.parametrize("size_bytes", [10, WHOLE_BYTES_MIN - 200, WHOLE_BYTES_MIN + 1, 900_000])
+@pytest.mark.parametrize("uses_sendfile", [True, False])
+@pytest.mark.parametrize("size_bytes", [10, SENDFILE_BYTES_MIN - 200, SENDFILE_BYTES_MIN + 1, 900_000])
 @in_trio
-async def test_records_arrive_as_they_were_sent_however_they_travel(tmp_path: Path, way: Way, size_bytes: int) -> None:
+async def test_records_arrive_as_they_were_sent_however_they_travel(
+    tmp_path: Path, uses_sendfile: bool, size_bytes: int
+) -> None:
     async with a_world(tmp_path) as world:
         partition = world.partition()
         values = [bytes([number]) * size_bytes for number in range(9)]
         for value in values:
             world.append(partition, value)
-        connection, client = world.local_connection(way)
+        connection, client = world.local_connection(uses_sendfile=uses_sendfile)
         await served(world, connection)
         assert await client.fetch() == values
 

@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
@@ -15,7 +15,16 @@ import trio.testing
 from ottla.config.loading import load
 from ottla.server import descriptors
 from ottla.server.connection import Connection
-from ottla.server.listener import ACCEPTED_PER_TURN_MAX, USUAL, Listener, Sizes, listen, sizes_of
+from ottla.server.listener import (
+    ACCEPTED_PER_TURN_MAX,
+    PLAINEST,
+    USUAL,
+    Listener,
+    Sizes,
+    listen,
+    sizes_of,
+    spare_local_client,
+)
 from tests.server.world import Client, World, a_world, batch, by_test_clock, in_trio, pass_time, producing, until
 
 
@@ -244,3 +253,46 @@ def test_what_nobody_chose_is_left_to_the_system() -> None:
     assert sizes_of(load(left, {}).config) == Sizes(7, -1, -1)
     with listen("127.0.0.1", 0) as usual, socket.create_server(("127.0.0.1", 0)) as plain:
         assert buffer_bytes(usual) == buffer_bytes(plain)
+
+
+class Peer:
+    """A socket to somebody, as far as its choice of congestion control goes."""
+
+    def __init__(self, host: str, failure: OSError | None = None) -> None:
+        self.host = host
+        self.failure = failure
+        self.chosen: list[tuple[int, int, bytes]] = []
+
+    def getpeername(self) -> tuple[str, int]:
+        return self.host, 40_000
+
+    def getsockname(self) -> tuple[str, int]:
+        return "192.0.2.1", 9092
+
+    def setsockopt(self, level: int, option: int, value: bytes) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.chosen.append((level, option, value))
+
+
+def test_what_goes_to_a_client_on_this_machine_keeps_to_no_pace() -> None:
+    here, elsewhere = Peer("192.0.2.1"), Peer("192.0.2.2")
+    for peer in (here, elsewhere):
+        spare_local_client(cast("socket.socket", peer))
+    assert here.chosen == [(socket.IPPROTO_TCP, socket.TCP_CONGESTION, PLAINEST)]
+    assert elsewhere.chosen == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EPERM])
+def test_a_system_that_has_or_allows_no_other_congestion_control_is_left_alone(number: int) -> None:
+    spare_local_client(cast("socket.socket", Peer("192.0.2.1", OSError(number, os.strerror(number)))))
+
+
+@in_trio
+async def test_every_client_on_this_machine_is_spared(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world:
+        await world.connect()
+        (connection,) = world.listener.connections
+        transport = connection._transport
+        chosen = transport.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+        assert chosen.rstrip(b"\0") == PLAINEST

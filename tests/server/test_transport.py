@@ -1,8 +1,7 @@
-"""Whatever is queued arrives, in order and whole, whichever way ranges of files travel."""
+"""Whatever is queued arrives, in order and whole, with sendfile and without."""
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
 from collections import deque
@@ -16,18 +15,15 @@ from ottla.server import transport as transport_module
 from ottla.server.transport import (
     BUFFERS_PER_SEND_MAX,
     BYTES_PER_TURN_MAX,
-    MAPPED_BYTES_PER_SEND_MAX,
     MORE_FOLLOWS,
     READ_BYTES_PER_SEND_MAX,
     RECEIVE_BUFFERS_MAX,
     RECEIVE_BYTES,
-    WHOLE_BYTES_MIN,
+    SENDFILE_BYTES_MIN,
     FileRange,
     Piece,
     ReceiveBuffers,
     SocketTransport,
-    Way,
-    way_to,
 )
 from ottla.storage.files import OsDisk, OsFile
 
@@ -68,16 +64,15 @@ def read_all(theirs: socket.socket) -> bytes:
             return bytes(received)
 
 
-@pytest.mark.parametrize("way", Way)
+@pytest.mark.parametrize("uses_sendfile", [True, False])
 @pytest.mark.parametrize(
-    "size_bytes",
-    [1, WHOLE_BYTES_MIN - 1, WHOLE_BYTES_MIN, READ_BYTES_PER_SEND_MAX, 900_001, MAPPED_BYTES_PER_SEND_MAX + 1],
+    "size_bytes", [1, SENDFILE_BYTES_MIN - 1, SENDFILE_BYTES_MIN, READ_BYTES_PER_SEND_MAX, 900_001]
 )
 def test_buffers_and_ranges_arrive_in_order(
-    file: OsFile, pair: tuple[socket.socket, socket.socket], way: Way, size_bytes: int
+    file: OsFile, pair: tuple[socket.socket, socket.socket], uses_sendfile: bool, size_bytes: int
 ) -> None:
     ours, theirs = pair
-    transport = SocketTransport(ours, way)
+    transport = SocketTransport(ours, uses_sendfile=uses_sendfile)
     queue: deque[Piece] = deque()
     expected = b""
     for number in range(5):
@@ -122,133 +117,18 @@ def test_nothing_was_sent_if_the_socket_takes_nothing(pair: tuple[socket.socket,
     assert len(read_all(theirs)) == (8 << 20) - left
 
 
-@pytest.mark.parametrize("way", Way)
+@pytest.mark.parametrize("uses_sendfile", [True, False])
 def test_what_is_read_ahead_for_a_client_that_does_not_read_is_bounded(
-    file: OsFile, pair: tuple[socket.socket, socket.socket], way: Way
+    file: OsFile, pair: tuple[socket.socket, socket.socket], uses_sendfile: bool
 ) -> None:
     ours, _ = pair
-    transport = SocketTransport(ours, way)
-    size_bytes = 1 << 20 if way is Way.READ else WHOLE_BYTES_MIN - 1
+    transport = SocketTransport(ours, uses_sendfile=uses_sendfile)
+    size_bytes = SENDFILE_BYTES_MIN - 1 if uses_sendfile else 1 << 20
     queue: deque[Piece] = deque(FileRange(file, 0, size_bytes) for _ in range(200))
     while transport.send(queue):
         pass
     in_memory = sum(len(piece) for piece in queue if not isinstance(piece, FileRange))
     assert in_memory <= READ_BYTES_PER_SEND_MAX
-
-
-class Counting:
-    """A socket that takes what it may of each call, and says what was asked of it."""
-
-    def __init__(self, *takes: int) -> None:
-        self.takes = list(takes)
-        self.asked: list[list[int]] = []
-        self.received = b""
-
-    def sendmsg(self, buffers: list[bytes], extra: tuple[()], flags: int) -> int:
-        self.asked.append([len(buffer) for buffer in buffers])
-        if not self.takes:
-            raise BlockingIOError
-        taken = b"".join(buffers)[: self.takes.pop(0)]
-        self.received += taken
-        return len(taken)
-
-    def fileno(self) -> int:
-        self.asked.append([])  # a sendfile
-        raise BlockingIOError
-
-
-def test_what_is_mapped_goes_in_one_call_with_what_is_around_it(file: OsFile) -> None:
-    counting = Counting(1 << 30)
-    queue: deque[Piece] = deque([b"header", FileRange(file, 4097, 900_000), b"tail"])
-    assert SocketTransport(cast("socket.socket", counting), Way.MAPPED).send(queue)
-    assert counting.asked == [[6, 900_000, 4]]
-    assert counting.received == b"header" + CONTENT[4097:904_097] + b"tail"
-    assert not queue
-
-
-@pytest.mark.parametrize("taken_bytes", [3, 6, 7, 500_000])
-def test_what_a_client_does_not_take_at_once_is_not_copied_again(file: OsFile, taken_bytes: int) -> None:
-    counting = Counting(taken_bytes)
-    queue: deque[Piece] = deque([b"header", FileRange(file, 10, 900_000), b"tail"])
-    transport = SocketTransport(cast("socket.socket", counting), Way.MAPPED)
-    assert transport.send(queue)
-    assert not transport.send(queue)
-    header_left = max(6 - taken_bytes, 0)
-    again = [header_left, 900_000, 4] if header_left else []
-    assert counting.asked == [[6, 900_000, 4], again, again]
-    assert sum(map(len, queue)) == 900_010 - taken_bytes
-
-
-def test_few_buffers_go_in_one_call_whatever_they_are(file: OsFile) -> None:
-    counting = Counting(1 << 30)
-    before = [b"before"] * (BUFFERS_PER_SEND_MAX - 1)
-    queue: deque[Piece] = deque([*before, FileRange(file, 0, WHOLE_BYTES_MIN), *[b"after"] * 2000])
-    SocketTransport(cast("socket.socket", counting), Way.MAPPED).send(queue)
-    assert len(counting.asked[0]) == BUFFERS_PER_SEND_MAX
-
-
-def test_no_more_is_mapped_at_once_than_most_clients_ask_for(file: OsFile) -> None:
-    counting = Counting(1 << 30)
-    half = MAPPED_BYTES_PER_SEND_MAX // 2
-    queue: deque[Piece] = deque()
-    for size_bytes in (half, half, WHOLE_BYTES_MIN):
-        queue += [b"header", FileRange(file, 0, size_bytes)]
-    assert SocketTransport(cast("socket.socket", counting), Way.MAPPED).send(queue)
-    assert counting.asked == [[6, half, 6, half, 6], []]
-
-
-def test_a_file_that_is_cut_while_it_is_mapped_breaks_the_connection(
-    file: OsFile, pair: tuple[socket.socket, socket.socket]
-) -> None:
-    mapped = FileRange(file, 4096, 900_000).mapped()
-    assert mapped is not None
-    file.truncate(4096)
-    with pytest.raises(OSError, match="Bad address"):
-        pair[0].send(mapped)
-
-
-def test_a_mapping_is_gone_after_the_call(file: OsFile, pair: tuple[socket.socket, socket.socket]) -> None:
-    def mappings() -> int:
-        return Path("/proc/self/maps").read_text().count(file.path)
-
-    transport = SocketTransport(pair[0], Way.MAPPED)
-    queue: deque[Piece] = deque([b"header", FileRange(file, 0, 900_000), b"tail"])
-    view = FileRange(file, 0, 900_000).mapped()
-    assert mappings() == 1
-    del view
-    assert transport.send(queue)
-    while transport.send(queue):
-        pass
-    assert queue  # the socket is full
-    assert mappings() == 0
-
-
-def test_what_cannot_be_mapped_goes_by_sendfile(
-    file: OsFile, pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_descriptors(*arguments: int, **options: int) -> None:
-        raise OSError(errno.EMFILE, "too many open files")
-
-    monkeypatch.setattr(transport_module.mmap, "mmap", no_descriptors)
-    queue: deque[Piece] = deque([b"header", FileRange(file, 5, 900_000), b"tail"])
-    assert drain(SocketTransport(pair[0], Way.MAPPED), queue, pair[1]) == b"header" + CONTENT[5:900_005] + b"tail"
-
-
-def test_only_a_client_on_this_machine_has_ranges_copied() -> None:
-    class From:
-        def __init__(self, host: str) -> None:
-            self.host = host
-
-        def getpeername(self) -> tuple[str, int]:
-            return self.host, 40_000
-
-        def getsockname(self) -> tuple[str, int]:
-            return "192.0.2.1", 9092
-
-    assert way_to(cast("socket.socket", From("192.0.2.1"))) is Way.MAPPED
-    assert way_to(cast("socket.socket", From("192.0.2.2"))) is Way.SENDFILE
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
-        assert way_to(client) is Way.MAPPED
 
 
 def test_one_turn_sends_no_more_than_its_share(
@@ -269,16 +149,14 @@ def test_one_turn_sends_no_more_than_its_share(
     assert read_all(theirs) == b""
 
 
-@pytest.mark.parametrize("way", Way)
-@pytest.mark.parametrize("size_bytes", [100, WHOLE_BYTES_MIN])
-@pytest.mark.parametrize("before", [[], [b"header"]])
+@pytest.mark.parametrize("size_bytes", [100, SENDFILE_BYTES_MIN])
 def test_a_file_that_ends_too_early_breaks_the_connection(
-    file: OsFile, pair: tuple[socket.socket, socket.socket], way: Way, size_bytes: int, before: list[bytes]
+    file: OsFile, pair: tuple[socket.socket, socket.socket], size_bytes: int
 ) -> None:
     ours, _ = pair
-    queue: deque[Piece] = deque([*before, FileRange(file, len(CONTENT) - 10, size_bytes)])
+    queue: deque[Piece] = deque([FileRange(file, len(CONTENT) - 10, size_bytes)])
     with pytest.raises(ConnectionError, match="ends before byte"):
-        SocketTransport(ours, way).send(queue)
+        SocketTransport(ours).send(queue)
 
 
 def test_receiving_tells_nothing_yet_from_nothing_more(pair: tuple[socket.socket, socket.socket]) -> None:
@@ -305,9 +183,9 @@ def test_small_ranges_are_read_because_that_is_cheaper(
 
     monkeypatch.setattr(transport_module.os, "sendfile", forbidden)
     ours, theirs = pair
-    queue: deque[Piece] = deque([FileRange(file, 5, WHOLE_BYTES_MIN - 1)])
+    queue: deque[Piece] = deque([FileRange(file, 5, SENDFILE_BYTES_MIN - 1)])
     assert SocketTransport(ours).send(queue)
-    assert read_all(theirs) == CONTENT[5 : WHOLE_BYTES_MIN + 4]
+    assert read_all(theirs) == CONTENT[5 : SENDFILE_BYTES_MIN + 4]
 
 
 def test_memory_to_receive_into_is_used_again_unless_somebody_holds_on_to_it() -> None:
@@ -357,7 +235,7 @@ def test_a_client_is_not_woken_for_a_header_whose_records_follow(file: OsFile) -
             return len(buffer)
 
     transport = SocketTransport(cast("socket.socket", Listening()))
-    records = FileRange(file, 0, WHOLE_BYTES_MIN)
+    records = FileRange(file, 0, SENDFILE_BYTES_MIN)
     for queue in ([b"size", b"header", records], [b"alone", records], [b"two", b"more"], [b"one"]):
         transport.send(deque(queue))
     assert sent == [(b"sizeheader", MORE_FOLLOWS), (b"alone", MORE_FOLLOWS), (b"twomore", 0), (b"one", 0)]

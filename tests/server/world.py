@@ -26,7 +26,7 @@ from ottla.server.listener import Listener, listen
 from ottla.server.partition import Partition
 from ottla.server.readiness import HAS_EPOLL
 from ottla.server.routes import Route
-from ottla.server.transport import SocketTransport, Way
+from ottla.server.transport import SocketTransport
 from ottla.storage.directory_identity import Identity
 from ottla.storage.files import Disk, OsDisk
 from ottla.storage.log_config import LogConfig
@@ -256,11 +256,11 @@ class World:
         await until(lambda: len(self.listener.connections) > before)
         return client
 
-    def local_connection(self, way: Way = Way.MAPPED) -> tuple[Connection, Client]:
+    def local_connection(self, *, uses_sendfile: bool = True) -> tuple[Connection, Client]:
         """A connection whose task the test runs itself."""
         theirs, ours = socket.socketpair()
         theirs.setblocking(False)
-        connection = Connection(self.broker, SocketTransport(theirs, way), "LOCAL", "local")
+        connection = Connection(self.broker, SocketTransport(theirs, uses_sendfile=uses_sendfile), "LOCAL", "local")
         client = Client(trio.SocketStream(trio.socket.from_stdlib_socket(ours)))
         self.clients.append(client)
         return connection, client
