@@ -24,7 +24,7 @@ from ottla.server.dispatch import CloseConnection
 from ottla.server.line_places import InLine, Slot
 from ottla.server.parking import Pending
 from ottla.server.sparing_log import SparingLog
-from ottla.server.transport import Piece, SocketTransport
+from ottla.server.transport import BYTES_PER_TURN_MAX, Piece, SocketTransport
 from ottla.wire.framing import FrameReader, FramingError
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ LINGER_SECONDS_MAX = 1.0
 OTHERS_SECONDS_MAX = 2.0
 # A client that always has more to say must let others speak.
 PASSES_PER_TURN_MAX = 8
+# What was in memory a moment ago still is: who takes an answer in many small steps is not looked after at each.
+WARM_SECONDS = 0.1
 
 
 class Connection:
@@ -387,11 +389,14 @@ class Connection:
             await self._drained.wait()
             return
         self._drained = trio.Event()
+        warm_bytes, warm_until = 0, 0.0
         try:
             while self._queue and not self._is_closed:
-                if self._may_be_cold:
-                    await self._warm_up()
-                if self._transport.send(self._queue):
+                if self._may_be_cold and (warm_bytes <= 0 or trio.current_time() >= warm_until):
+                    warm_bytes = await self._warm_up()
+                    warm_until = trio.current_time() + WARM_SECONDS
+                if sent_bytes := self._transport.send(self._queue):
+                    warm_bytes -= sent_bytes
                     self.active_at = trio.current_time()
                     await trio.lowlevel.checkpoint()
                 else:
@@ -402,11 +407,13 @@ class Connection:
             self._drained.set()
             self._drained = None
 
-    async def _warm_up(self) -> None:
-        """Have the disk read what is to be sent next, while others are served."""
+    async def _warm_up(self) -> int:
+        """Have the disk read what is to be sent next, while others are served; how many bytes need no further look."""
         cold = cold_range(self._queue)
-        if cold is not None:
-            await trio.to_thread.run_sync(fetch_in, cold, limiter=self.broker.disk_readers)
+        if cold is None:
+            return BYTES_PER_TURN_MAX
+        await trio.to_thread.run_sync(fetch_in, cold, limiter=self.broker.disk_readers)
+        return 0  # behind it there may be others
 
     # The end
 

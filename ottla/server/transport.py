@@ -117,8 +117,8 @@ class SocketTransport:
         """Tell the peer that this was all."""
         self.socket.shutdown(socket.SHUT_WR)
 
-    def send(self, queue: deque[Piece]) -> bool:
-        """Send from the front of the queue what the socket takes now; whether anything was sent at all."""
+    def send(self, queue: deque[Piece]) -> int:
+        """Send from the front of the queue what the socket takes now; how many bytes."""
         sent_bytes = 0
         try:
             if len(queue) == 1 and type(answer := queue[0]) is bytes:  # as nearly always
@@ -127,7 +127,7 @@ class SocketTransport:
                     queue.popleft()
                 else:
                     queue[0] = memoryview(answer)[sent_bytes:]
-                return True
+                return sent_bytes
             while queue and sent_bytes < BYTES_PER_TURN_MAX:
                 first = queue[0]
                 if type(first) is FileRange and self._uses_sendfile and first.size_bytes >= SENDFILE_BYTES_MIN:
@@ -136,7 +136,7 @@ class SocketTransport:
                     sent_bytes += self._send_buffers(queue)
         except BlockingIOError:
             pass
-        return sent_bytes > 0
+        return sent_bytes
 
     def _send_file(self, part: FileRange, queue: deque[Piece], bytes_max: int) -> int:
         size_bytes = min(part.size_bytes, bytes_max)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
+from typing import cast
 
 import pytest
+import trio
+import trio.testing
 
 from ottla.server import cold_reads, connection
 from ottla.server.cold_reads import LOOK_EVERY_BYTES, Cold, cold_range, fetch_in
-from ottla.server.transport import FileRange, Piece
+from ottla.server.connection import WARM_SECONDS
+from ottla.server.transport import BYTES_PER_TURN_MAX, FileRange, Piece, SocketTransport
 from ottla.storage.files import File, OsDisk
 from ottla.wire.messages.fetch import FetchRequest
-from tests.server.world import FETCH, a_world, fetched, fetching, in_trio, until, values_of
+from tests.server.world import FETCH, a_world, by_test_clock, fetched, fetching, in_trio, until, values_of
 
 SIZE = 7 * LOOK_EVERY_BYTES
 
@@ -158,3 +163,49 @@ async def test_a_disk_that_cannot_be_read_ends_the_connection(tmp_path: Path, mo
         reader = await world.connect()
         await reader.send((fetching(), FETCH))
         assert await reader.is_cut_off()
+
+
+class SmallSteps:
+    """A transport to a client that takes a quarter of a turn's worth at a time, each of them so many seconds later."""
+
+    step_bytes = BYTES_PER_TURN_MAX // 4
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def send(self, queue: deque[Piece]) -> int:
+        clock = trio.lowlevel.current_clock()
+        assert isinstance(clock, trio.testing.MockClock)
+        clock.jump(self.seconds)
+        part = queue[0]
+        assert isinstance(part, FileRange)
+        sent_bytes = min(self.step_bytes, part.size_bytes)
+        part.position += sent_bytes
+        part.size_bytes -= sent_bytes
+        if not part.size_bytes:
+            queue.popleft()
+        return sent_bytes
+
+
+@pytest.mark.parametrize(("seconds", "look_count"), [(0, 2), (WARM_SECONDS / 3, 3), (WARM_SECONDS, 8)])
+def test_who_takes_an_answer_in_small_steps_is_looked_after_once_in_a_turns_worth_and_in_a_moment(
+    tmp_path: Path, file: File, monkeypatch: pytest.MonkeyPatch, seconds: float, look_count: int
+) -> None:
+    @by_test_clock
+    async def check() -> None:
+        looks: list[int] = []
+
+        def look(pieces: Iterable[Piece]) -> None:
+            looks.append(sum(map(len, pieces)))
+
+        monkeypatch.setattr(connection, "cold_range", look)
+        async with a_world(tmp_path) as world:
+            served, _ = world.local_connection()
+            usual, served._transport = served._transport, cast("SocketTransport", SmallSteps(seconds))
+            served.answer([FileRange(file, 0, BYTES_PER_TURN_MAX) for _ in range(2)])
+            await served.drain()
+            usual.close()
+            assert len(looks) == look_count
+            assert looks[0] == 2 * BYTES_PER_TURN_MAX
+
+    check()
