@@ -88,7 +88,7 @@ def _run(serving: Serving, handler: Handler, context: Context, request: Any) -> 
         return handler(context, request)
     except KafkaError as error:
         context.broker.metrics.error(serving.route.key, error.code)
-        return serving.on_error(request, error)
+        return serving.on_error(request, error.kept())  # a handler may have had it as a value, in a circle since raised
     except CloseConnection:
         raise
     except Exception:

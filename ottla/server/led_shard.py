@@ -91,7 +91,7 @@ class LedShard:
         try:
             outcome = call(self.shard, asked, self._now_ms())
         except KafkaError as error:
-            self._answer_when_committed(asked, error)
+            self._answer_when_committed(asked, error.kept())
             return
         except BaseException:
             self._open.pop(asked, None)  # our own mistake: whoever dispatched the request says so
@@ -107,7 +107,7 @@ class LedShard:
             try:
                 self._write(outcome)
             except KafkaError as error:
-                self._fail(outcome, asked, as_coordinator_error(error))
+                self._fail(outcome, asked, as_coordinator_error(error.kept()))
                 return
             except EncodeError as error:
                 # What is not UTF-8 grows when it is read, and a name may become too long to be stored.

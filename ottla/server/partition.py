@@ -107,7 +107,7 @@ class Partition:
         try:
             self.log.commit()
         except KafkaError as error:
-            self.commit_error = error
+            self.commit_error = error.kept()
             self.traffic.produce_failed_count += 1
             if self.log.failure is not None:
                 self.dismiss_watchers()

@@ -8,6 +8,10 @@ Numbers, names and retriability are those of Kafka 4.4; a test compares them wit
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _RETRY = True
 _FATAL = False
@@ -184,3 +188,9 @@ class KafkaError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code.name}: {self.message}"
+
+    def kept(self) -> Self:
+        """The error as a value. Where it was raised holds on to every caller's variables, and so to what has come
+        with a request: whoever keeps it among those has a circle, which stays until the collector comes by."""
+        self.__traceback__ = self.__context__ = self.__cause__ = None
+        return self

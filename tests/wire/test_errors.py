@@ -47,3 +47,20 @@ def test_an_error_without_a_message_has_the_sentence_of_its_code() -> None:
 def test_an_error_survives_a_process_boundary() -> None:
     error = pickle.loads(pickle.dumps(KafkaError(ErrorCode.INVALID_RECORD, "no key")))
     assert (error.code, error.message) == (ErrorCode.INVALID_RECORD, "no key")
+
+
+def test_an_error_that_is_kept_holds_on_to_nothing_else() -> None:
+    def refuse(data: bytearray) -> KafkaError:
+        view = memoryview(data)
+        try:
+            try:
+                raise ValueError(view)
+            except ValueError as error:
+                raise KafkaError(ErrorCode.INVALID_RECORD, "no records") from error
+        except KafkaError as error:
+            return error.kept()
+
+    data = bytearray(b"came with a request")
+    kept = refuse(data)
+    data.append(0)  # refused as long as there is a view of it
+    assert str(kept) == "INVALID_RECORD: no records"

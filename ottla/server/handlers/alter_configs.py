@@ -119,7 +119,7 @@ def _prepare(resources: Sequence[T], prepare: Callable[[T], bool]) -> Outcomes:
             if prepare(resource):
                 outcomes[at] = None
         except KafkaError as error:
-            outcomes[at] = error
+            outcomes[at] = error.kept()
     return outcomes
 
 

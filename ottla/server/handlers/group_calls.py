@@ -83,7 +83,7 @@ def ask_groups(context: Context, calls: Mapping[K, tuple[str, GroupCall]], build
             try:
                 context.broker.groups.ask(group_id, lambda shard, token, now_ms: call(shard, now_ms), tell)
             except KafkaError as error:
-                tell(error)
+                tell(error.kept())
 
         return ask
 

@@ -192,7 +192,7 @@ def _place(
         else:
             partition = broker.partition(topic.name, part.index)
     except KafkaError as error:
-        return None, error, part.index
+        return None, error.kept(), part.index
     # The request lives until it is answered, which may take a sync; what came with it must not.
     records, part.records = part.records, None
     try:
@@ -207,15 +207,15 @@ def _place(
         if partition.topic in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{partition.topic} is written by brokers alone")
     except KafkaError as error:
-        return None, error, part.index
+        return None, error.kept(), part.index
     try:
         if acks == ALL and partition.in_sync is not None:
             broker.in_sync.check_enough(partition)
         appended = partition.stage(records, context.now_ms)
     except NotOneBatch as error:
-        return None, error, part.index
+        return None, error.kept(), part.index
     except KafkaError as error:
-        return partition, error, part.index
+        return partition, error.kept(), part.index
     broker.staged(partition)
     return partition, appended, part.index
 

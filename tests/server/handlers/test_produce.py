@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -325,3 +326,24 @@ def test_older_versions_are_advertised_and_not_served() -> None:
     (route,) = ROUTES
     assert issubclass(route.request, Request)
     assert (route.versions.low, route.advertised) == (3, (0, 13))
+
+
+@pytest.mark.parametrize("version", [3, 13])
+@pytest.mark.parametrize(
+    "parts", [(batch(), batch()), (b"not a batch at all, but long enough",), (b"",), (batch()[:-1] + b"?",)]
+)
+def test_what_is_refused_is_held_on_to_by_nobody(world: World, version: int, parts: tuple[bytes, ...]) -> None:
+    """Or the memory that requests are received into would be taken until the collector comes by, a refused one after
+    the other: librdkafka writes to partitions that are not led yet again and again."""
+    request = producing(*parts, topic_id=world.topic("t"))
+    data = bytearray(request.encode(version))
+    gc.disable()
+    try:
+        for _ in range(2):
+            reply: Any = world.answer(ProduceRequest.decode(data, version), version)
+            response = ProduceResponse.decode(reply if isinstance(reply, bytes) else reply.encode(version), version)
+            assert any(part.error_code for topic in response.responses for part in topic.partition_responses)
+            del reply, response
+        data.append(0)  # refused as long as there is a view of it
+    finally:
+        gc.enable()
