@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import struct
 from pathlib import Path
@@ -154,6 +155,27 @@ async def test_class_13_a_handler_that_fails_gives_an_error_in_its_own_response(
         for _ in range(2):
             assert (await client.ask(ApiVersionsRequest(), 0)).error_code == code
         assert ("ApiVersions v0 failed" in caplog.text) == (code == ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+@in_trio
+async def test_an_error_that_a_handler_had_as_a_value_holds_on_to_nothing_of_the_request(tmp_path: Path) -> None:
+    data = bytearray(b"came with the request")
+
+    def handler(context: Context, request: ApiVersionsRequest) -> ApiVersionsResponse:
+        view = memoryview(data)
+        error = KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"nobody of {len(view)} bytes")
+        raise error
+
+    async with a_world(tmp_path, routes=routes(handler)) as world:
+        client = await world.connect()
+        gc.disable()
+        try:
+            await client.stream.send_all(client.encode(ApiVersionsRequest(), 3, "client"))
+            _, response = await client.receive(ApiVersionsRequest, 3)
+            assert response.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+            data.append(0)  # refused as long as there is a view of it
+        finally:
+            gc.enable()
 
 
 @in_trio
