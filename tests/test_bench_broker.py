@@ -6,6 +6,7 @@ No figure is looked at beyond being there; what they are is nobody's promise her
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from bench.broker.figures import Comparison, Figure, at_least, at_most
+from bench.broker.machine_memory import PIECE_BYTES, available_bytes, piece_count, touch
 from bench.broker.processes import cpu_seconds, memory_mb, tree
 from bench.broker.rows import all_rows
 
@@ -75,6 +77,7 @@ def test_it_runs_on_ottla_alone(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "bench.broker", "--only", "ottla", "--warm-up", "0", "--scale", "0.001"),
+            *("--touch", "0"),
             *("--repeat", "2", "--rows", "10 in flight|librdkafka .* 100 B", "--json", str(result)),
             *("--directory", str(tmp_path)),
         ],
@@ -97,3 +100,17 @@ def test_it_runs_on_ottla_alone(tmp_path: Path) -> None:
     assert [figures for figures in measured.values() if len(figures) != 2 or min(figures) <= 0] == []
     assert "| librdkafka produce 100 B, none | records/s |" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"], "it cleans up behind itself"
+
+
+def test_a_quarter_of_the_memory_is_left_alone() -> None:
+    there_bytes = available_bytes(f"MemTotal: 100 kB\nMemAvailable:     {16 * PIECE_BYTES >> 10} kB\n")
+    assert there_bytes == 16 * PIECE_BYTES
+    assert piece_count(5 * PIECE_BYTES + 1, there_bytes) == 5
+    assert piece_count(15 * PIECE_BYTES, there_bytes) == 12
+    assert available_bytes("") == 0
+
+
+def test_memory_that_was_touched_is_given_back() -> None:
+    before = memory_mb(os.getpid())
+    assert touch(PIECE_BYTES) == PIECE_BYTES
+    assert memory_mb(os.getpid()) < before + (PIECE_BYTES >> 21)

@@ -27,8 +27,8 @@ KB = 1024
 RECORD_COUNTS = {100: 600_000, KB: 150_000, 10 * KB: 15_000}
 READ_COUNTS = {100: 2_000_000, KB: 400_000, 10 * KB: 40_000}
 PASSES = 4
-# Where a consumer joins a group first, it reads as much in one go: what it waits for by its own clock, a tenth of a second
-# once or twice between being told its partitions and asking for records, must not decide about the broker.
+# Where a consumer joins a group first, it reads as much in one go: what it waits for by its own clock, a tenth of a
+# second once or twice between being told its partitions and asking for records, must not decide about the broker.
 GROUP_READ_COUNTS = {size: count * PASSES for size, count in READ_COUNTS.items()}
 LIBRDKAFKA_RECORD_COUNTS = {100: 2_000_000, KB: 1_000_000}
 RATE_GOALS = {100: 1.2, KB: 1.5, 10 * KB: 1.8}
