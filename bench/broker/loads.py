@@ -11,7 +11,6 @@ import uuid
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import dataclass
-from statistics import harmonic_mean
 
 from bench.broker import librdkafka_client
 from bench.broker.contenders import Broker
@@ -107,18 +106,10 @@ class GroupConsume(Transfer):
 
     def measure(self, lab: Lab, broker: Broker, share: float) -> Sample:
         count = lab.count(self.record_count)
-        passes = max(1, int(self.passes * share))
         before = cpu_seconds(*broker.pids)
-        rates = [
-            lab.java.consume_in_group(broker.bootstrap, self.topic, str(uuid.uuid4()), count, self.protocol)
-            for _ in range(passes)
-        ]
+        rates = lab.java.consume_in_group(broker.bootstrap, self.topic, str(uuid.uuid4()), count, self.protocol)
         spent = cpu_seconds(*broker.pids) - before
-        return {
-            "rate": harmonic_mean([one.fetching for one in rates]),
-            "whole_rate": harmonic_mean([one.whole for one in rates]),
-            "cpu": spent / count / passes * 1e6,
-        }
+        return {"rate": rates.fetching, "whole_rate": rates.whole, "cpu": spent / count * 1e6}
 
 
 class LibrdkafkaProduce(Transfer):
