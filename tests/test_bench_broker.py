@@ -6,7 +6,6 @@ No figure is looked at beyond being there; what they are is nobody's promise her
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bench.broker.figures import Comparison, Figure, at_least, at_most
-from bench.broker.machine_memory import PIECE_BYTES, available_bytes, piece_count, touch
+from bench.broker.machine_memory import free_bytes, meminfo_bytes, page_cache
 from bench.broker.processes import cpu_seconds, memory_mb, tree
 from bench.broker.rows import all_rows
 
@@ -77,8 +76,7 @@ def test_it_runs_on_ottla_alone(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "bench.broker", "--only", "ottla", "--warm-up", "0", "--scale", "0.001"),
-            *("--touch", "0"),
-            *("--repeat", "2", "--rows", "10 in flight|librdkafka .* 100 B", "--json", str(result)),
+            *("--no-fill-memory", "--repeat", "2", "--rows", "10 in flight|librdkafka .* 100 B", "--json", str(result)),
             *("--directory", str(tmp_path)),
         ],
         cwd=ROOT,
@@ -102,15 +100,16 @@ def test_it_runs_on_ottla_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"], "it cleans up behind itself"
 
 
-def test_a_quarter_of_the_memory_is_left_alone() -> None:
-    there_bytes = available_bytes(f"MemTotal: 100 kB\nMemAvailable:     {16 * PIECE_BYTES >> 10} kB\n")
-    assert there_bytes == 16 * PIECE_BYTES
-    assert piece_count(5 * PIECE_BYTES + 1, there_bytes) == 5
-    assert piece_count(15 * PIECE_BYTES, there_bytes) == 12
-    assert available_bytes("") == 0
+def test_the_page_cache_is_filled_until_no_more_memory_goes(tmp_path: Path) -> None:
+    free = iter([100 << 20, 92 << 20, 84 << 20, 83 << 20, 83 << 20, 82 << 20])
+    with page_cache(tmp_path, free_bytes=lambda: next(free), step_bytes=8 << 20) as filled:
+        assert filled.fill() == 24 << 20
+        assert filled.fill() == 8 << 20, "some of it may have become free since"
+    assert not list(tmp_path.iterdir())
 
 
-def test_memory_that_was_touched_is_given_back() -> None:
-    before = memory_mb(os.getpid())
-    assert touch(PIECE_BYTES) == PIECE_BYTES
-    assert memory_mb(os.getpid()) < before + (PIECE_BYTES >> 21)
+def test_what_is_free_is_what_the_system_says() -> None:
+    told = "MemTotal: 100 kB\nMemFree:     42 kB\nMemAvailable:   70 kB\n"
+    assert meminfo_bytes(told, "MemFree") == 42 << 10
+    assert meminfo_bytes(told, "Mem") == 0
+    assert free_bytes() > 0

@@ -171,8 +171,8 @@ def test_it_runs_on_ottla_alone(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "bench.groups", "--only", "ottla", "--warm-up", "0", "--groups", "4"),
-            *("--touch", "0"),
-            *("--scale", "0.02", "--repeat", "1", "--json", str(result), "--directory", str(tmp_path)),
+            *("--no-fill-memory", "--scale", "0.02", "--repeat", "1"),
+            *("--json", str(result), "--directory", str(tmp_path)),
         ],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,

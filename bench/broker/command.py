@@ -13,17 +13,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from bench.broker import report
 from bench.broker.contenders import KAFKA, OTTLA, STARTERS, Starter
 from bench.broker.lab import Lab
 from bench.broker.loads import Row
-from bench.broker.machine_memory import touch
+from bench.broker.machine_memory import page_cache
 from bench.broker.running import WarmUp, run, tell
-
-# What the page cache grows to while rows run, in megabytes.
-TOUCHED_MB = 18 << 10
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +30,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, metavar="N", help="repetitions of each row (3; quick: 1)")
     parser.add_argument("--scale", type=float, metavar="SHARE", help="share of what is sent")
     parser.add_argument("--warm-up", type=int, metavar="N", help="rounds before the first row")
-    parser.add_argument("--touch", type=int, metavar="MB", help="memory to have from the host first (quick: none)")
+    parser.add_argument(
+        "--fill-memory",
+        action=argparse.BooleanOptionalAction,
+        help="fill the page cache before each load, so that none pays for memory from the host (quick: no)",
+    )
     parser.add_argument("--only", choices=(OTTLA, KAFKA), help="one broker, and nothing to compare with")
     parser.add_argument("--directory", metavar="DIR", help="where the brokers keep their logs")
     parser.add_argument("--broker-cpus", metavar="N,N", help="CPUs for the broker, whichever it is; clients take all")
@@ -61,15 +63,22 @@ def conduct(
     names = [options.only] if options.only else [OTTLA, KAFKA]
     cpus = {int(one) for one in options.broker_cpus.split(",")} if options.broker_cpus else None
     machine = report.machine()
-    touched_mb = options.touch if options.touch is not None else (0 if options.quick else TOUCHED_MB)
-    touched_mb = touch(touched_mb << 20) >> 20
-    told = {"scale": scale, "repeat": repeat, **used, "touched_mb": touched_mb, "rows": options.rows, "brokers": names}
+    fills_memory = not options.quick if options.fill_memory is None else options.fill_memory
+    told = {
+        "scale": scale,
+        "repeat": repeat,
+        **used,
+        "fills_memory": fills_memory,
+        "rows": options.rows,
+        "brokers": names,
+    }
     # Whoever ends us by a signal wants the brokers ended as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     started = time.monotonic()
     with (
         tempfile.TemporaryDirectory(dir=options.directory) as directory,
-        Lab(Path(directory), scale, cpus, properties, starters) as lab,
+        page_cache(Path(directory)) if fills_memory else nullcontext() as filled,
+        Lab(Path(directory), scale, cpus, properties, starters, filled) as lab,
     ):
         outcomes = run(lab, rows, names, repeat, warm_up)
     seconds = time.monotonic() - started

@@ -15,6 +15,7 @@ from types import TracebackType
 from bench.broker import librdkafka_client
 from bench.broker.contenders import STARTERS, Broker, Starter, on_cpus
 from bench.broker.java_client import JavaClient
+from bench.broker.machine_memory import PageCache
 from bench.broker.payloads import payload_file, payloads
 from bench.broker.processes import cpu_seconds
 from ottla.client.blocking import Client
@@ -30,9 +31,11 @@ class Lab:
         broker_cpus: set[int] | None = None,
         properties: Mapping[str, str] | None = None,
         starters: Mapping[str, Starter] = STARTERS,
+        page_cache: PageCache | None = None,
     ) -> None:
-        """`properties` are for both brokers, beyond those of contenders.py."""
+        """`properties` are for both brokers, beyond those of contenders.py; a page cache is to be filled, if given."""
         self.directory = directory
+        self.page_cache = page_cache
         self._properties = properties or {}
         self._starters = starters
         self._scale = scale

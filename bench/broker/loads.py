@@ -62,10 +62,12 @@ class Transfer(Row):
     passes: int = 1
 
 
-class JavaProduce(Transfer):
+class Produce(Transfer):
     def prepare(self, lab: Lab, broker: Broker) -> None:
         lab.topic(broker, self.topic, self.partitions)
 
+
+class JavaProduce(Produce):
     def measure(self, lab: Lab, broker: Broker, share: float) -> Sample:
         count = lab.count(int(self.record_count * share))
         file = lab.payload_file(self.record_bytes)
@@ -112,10 +114,7 @@ class GroupConsume(Transfer):
         return {"rate": rates.fetching, "whole_rate": rates.whole, "cpu": spent / count * 1e6}
 
 
-class LibrdkafkaProduce(Transfer):
-    def prepare(self, lab: Lab, broker: Broker) -> None:
-        lab.topic(broker, self.topic)
-
+class LibrdkafkaProduce(Produce):
     def measure(self, lab: Lab, broker: Broker, share: float) -> Sample:
         count = lab.count(int(self.record_count * share))
         payloads = lab.payloads(self.record_bytes)
