@@ -122,7 +122,7 @@ class Connection:
         """Serve what has come by now, before `serve` has its first turn: who connects and asks need not wait for those
         who ask later on connections that are there."""
         try:
-            count = self._take(None)
+            count = self._take()
             # The task finds the end too, and ends; of what comes from here on it is told.
             self._may_have_more = count is not None and (self._may_have_more or not count)
             if count:
@@ -162,10 +162,7 @@ class Connection:
 
     async def _go_on(self) -> None:
         """Handle what a pass has left, however long answers take that must be waited for."""
-        held_bytes = self._reader.held_bytes
-        if held_bytes or self._is_holding:
-            self._is_holding = held_bytes > 0
-            self.broker.half_received.hold(self, held_bytes, self.active_at)
+        self._count_held()
         while (self._queue or self._is_behind) and not self._is_closed:
             if self._queue:
                 await self.drain()
@@ -174,17 +171,23 @@ class Connection:
             else:
                 self.handle_pass()
 
+    def _count_held(self) -> None:
+        """Have what is here of a request that has not come to its end counted; that may be too much for this one."""
+        held_bytes = self._reader.held_bytes
+        if held_bytes or self._is_holding:
+            self._is_holding = held_bytes > 0
+            self.broker.half_received.hold(self, held_bytes, self.active_at)
+
     async def _receive(self) -> bool:
         """Take what has come, or wait for a pass that leaves something to do; False at the end."""
         self._pass_count += 1
         if self._pass_count > PASSES_PER_TURN_MAX:
             self._pass_count = 0
             await trio.lowlevel.checkpoint()
-        window = self._reader.window()
-        is_looked_at = window is not None or self._may_have_more
+        is_looked_at = self._may_have_more
         while not (self._is_closed or self._is_finishing):
             if is_looked_at:
-                count = self._take(window)
+                count = self._take()
                 if count is not None:
                     self.active_at = trio.current_time()
                     return count > 0
@@ -196,23 +199,23 @@ class Connection:
                     return True
             else:
                 await self._wait_readable()
-        if window is not None:
-            self._reader.fill(0)
         return False
 
-    def _take(self, window: memoryview | None) -> int | None:
-        """Receive what has come, into the window if there is one: how many bytes; None if nothing has."""
+    def _take(self) -> int | None:
+        """Receive what has come, where a large request has begun if one has: how many bytes; None if nothing has."""
+        window = self._reader.window()
         if window is not None:
+            room_bytes = len(window)
             count = self._transport.receive_into(window)
+            self._reader.fill(count or 0)
+        else:
+            data = self.broker.receive_buffers.take()
+            room_bytes = len(data)
+            count = self._transport.receive_into(data)
             if count is not None:
-                self._reader.fill(count)
-                self._may_have_more = True
-            return count
-        data = self.broker.receive_buffers.take()
-        count = self._transport.receive_into(data)
+                self._reader.receive_data(data, count)
         if count is not None:
-            self._reader.receive_data(data, count)
-            self._may_have_more = count == len(data) or self._has_ended
+            self._may_have_more = count == room_bytes or self._has_ended
         return count
 
     async def _sleep(self) -> None:
@@ -236,7 +239,7 @@ class Connection:
         """Serve what has come while the task sleeps; it is woken for all that takes more than one pass."""
         self._has_ended = self._has_ended or has_ended
         try:
-            if self._parked is not None and not (self._reader.pending_bytes or has_ended):
+            if self._parked is not None and not has_ended:
                 return self._serve_at_once()
             self._may_have_more = True
         except Exception as error:
@@ -246,17 +249,24 @@ class Connection:
         return False
 
     def _serve_at_once(self) -> bool:
-        count = self._take(None)
-        if count:
+        """Whether there are answers to be sent. Where more comes than one turn takes, the task has the next."""
+        has_passed = False
+        for _ in range(PASSES_PER_TURN_MAX):
+            count = self._take()
+            if not count:
+                self._may_have_more = count is not None  # the task finds the end too, and ends
+                break
+            has_passed = True
             self.active_at = trio.current_time()
             self.handle_pass(sends=False)
-            if not (self._is_behind or self._may_have_more or self._reader.pending_bytes):
-                return bool(self._queue)
-            self.send()
-        if count is not None:
-            self._has_passed = count > 0
-            self._may_have_more = self._may_have_more or not count  # the task finds the end too, and ends
-            self._wake()
+            self._count_held()
+            if self._is_behind or not self._may_have_more:
+                break
+        if not (self._is_behind or self._may_have_more):
+            return bool(self._queue)
+        self.send()
+        self._has_passed = has_passed
+        self._wake()
         return False
 
     def answer_ready(self) -> None:
@@ -280,7 +290,7 @@ class Connection:
         """Handle every whole request that has come and whose turn it is, then send what is ready."""
         if self._is_stopped:
             self._is_behind = self._reader.pending_bytes > 0
-            self._reader.keep(self.broker.receive_buffers.has_spare)
+            self._reader.keep(self.broker.receive_buffers)
             return
         if not self._queue and not self._line:
             self._unsent_bytes = 0
@@ -302,7 +312,7 @@ class Connection:
             self._is_in_pass = False
             if sends:
                 self.send()
-            self._reader.keep(self.broker.receive_buffers.has_spare)
+            self._reader.keep(self.broker.receive_buffers)
 
     @property
     def parked_count(self) -> int:
@@ -398,9 +408,10 @@ class Connection:
                 if sent_bytes := self._transport.send(self._queue):
                     warm_bytes -= sent_bytes
                     self.active_at = trio.current_time()
-                    await trio.lowlevel.checkpoint()
+                if self._queue and sent_bytes < BYTES_PER_TURN_MAX:
+                    await self._wait_writable()  # it took what it takes now
                 else:
-                    await self._wait_writable()
+                    await trio.lowlevel.checkpoint()
         except OSError:
             self.close()
         finally:

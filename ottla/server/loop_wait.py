@@ -2,12 +2,13 @@
 
 A request that goes through trio costs its way through the loop besides its own work: a socket armed anew, a task found,
 scheduled and resumed: a fifth of a small request. So while there is traffic, the loop's wait is done here, just before
-trio would do it: for the sockets of clients, and for everything that trio waits for, whose epoll is one more file to
-wait for. What clients sent is served on the spot; as soon as trio has anything to do, it has its turn.
+trio would do it: for the sockets of clients, and for everything that trio waits for, whose epoll is one more file in
+that of the clients, so that one call waits for all. What clients sent is served on the spot; as soon as trio has
+anything to do, it has its turn.
 
 This is an instrument of trio, told before each wait and for how long that may be. Of trio's own it needs the epoll and
 the queue of tasks that can run, which are not public: where they are not found, nothing is taken over and everything
-goes through trio. It knows no connection: `serve` is called when the watched file is readable, and raises nothing.
+goes through trio. It knows no connection: `serve` is called with what the clients' epoll tells, and raises nothing.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ import logging
 import select
 import time
 from collections.abc import Callable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 import trio
 
 log = logging.getLogger(__name__)
 
-# Clients that are silent for so long are left to trio, which waits for them as for anything else.
-LINGER_SECONDS = 0.005
+# Clients that are silent for so long are left to trio, which waits for them as for anything else. A consumer takes some
+# milliseconds to unpack what it was sent, and asks again.
+LINGER_SECONDS = 0.02
+# So many are told of at once; others have their turn before more are.
+EVENTS_MAX = 128
 # So long the loop is not gone through at most, whatever anybody forgot to say.
 STAY_SECONDS_MAX = 0.05
 
@@ -37,11 +42,16 @@ class Waking(Protocol):
 
 
 class LoopParts(NamedTuple):
-    """What of trio's loop is needed: the file it waits for, a way to end its wait, and the tasks that can run."""
+    """What of trio's loop is needed: its epoll, a way to end its wait, and the tasks that can run."""
 
-    fileno: int
+    epoll: select.epoll
     waking: Waking
     runnable: Sized
+
+
+# A file that can be read, and what else is to be said of it.
+Event = tuple[int, int]
+_FILENO = itemgetter(0)
 
 
 def loop_parts() -> LoopParts | None:
@@ -51,26 +61,33 @@ def loop_parts() -> LoopParts | None:
 
         runner = GLOBAL_RUN_CONTEXT.runner
         waking = runner.io_manager
-        return LoopParts(waking._epoll.fileno(), waking, runner.runq)
+        waking._epoll.fileno()
+        return LoopParts(waking._epoll, waking, runner.runq)
     except (ImportError, AttributeError):
         return None
 
 
 class LoopWait(trio.abc.Instrument):
-    def __init__(self, parts: LoopParts, fileno: int, serve: Callable[[], None]) -> None:
+    def __init__(self, parts: LoopParts, clients: select.epoll, serve: Callable[[list[Event]], None]) -> None:
         self._parts = parts
+        self._trios = parts.epoll.fileno()
+        self._clients = clients
         self._serve = serve
         # Where the task sleeps that has taken over.
         self._takers = trio.lowlevel.ParkingLot()
-        # Whether clients have let trio go first: newcomers, whom it lets in, may have come before them.
-        self._is_owed = False
-        self._poll = select.poll()
-        self._poll.register(parts.fileno, select.POLLIN)
-        self._poll.register(fileno, select.POLLIN)
+        # Those who have let trio go first, which lets newcomers in, who may have come before them.
+        self._left: list[Event] = []
 
     async def take_over(self) -> None:
         """Wait in trio's place; return when clients have become silent."""
-        await self._takers.park()
+        # Neither epoll may be in the other while that is in it. Trio leaves what was waited for in its own.
+        with suppress(OSError):
+            self._parts.epoll.unregister(self._clients.fileno())
+        self._clients.register(self._trios, select.EPOLLIN)
+        try:
+            await self._takers.park()
+        finally:
+            self._clients.unregister(self._trios)
 
     def before_io_wait(self, timeout: float) -> None:
         if not self._takers:
@@ -90,36 +107,39 @@ class LoopWait(trio.abc.Instrument):
 
         Where it has something to do already there is one look: others that are always busy do not keep clients waiting.
         """
-        parts = self._parts
+        runnable = self._parts.runnable
         end = time.monotonic() + seconds
         wait_seconds = min(seconds, LINGER_SECONDS)
+        if self._left:
+            events, self._left = self._left, []
+            self._serve(events)
+            if runnable:
+                return False
         while True:
-            readable = self._poll.poll(wait_seconds * 1000)
-            if not readable and wait_seconds == LINGER_SECONDS:
+            events = self._clients.poll(wait_seconds, EVENTS_MAX)
+            if not events and wait_seconds == LINGER_SECONDS:
                 self._takers.unpark_all()
                 return False
-            is_trios_turn = any(fileno == parts.fileno for fileno, _ in readable)
-            if is_trios_turn and not (self._is_owed and len(readable) > 1):
-                self._is_owed = len(readable) > 1
+            if self._trios in map(_FILENO, events):
+                self._left = [event for event in events if event[0] != self._trios]
                 return True
-            if readable:
-                self._is_owed = False
-                self._serve()
-            if is_trios_turn or parts.runnable:
-                return False  # what trio would have found may be gone by now
+            if events:
+                self._serve(events)
+            if runnable:
+                return False
             wait_seconds = min(end - time.monotonic(), LINGER_SECONDS)
             if wait_seconds <= 0:
                 return False
 
 
 @contextmanager
-def loop_wait(fileno: int, serve: Callable[[], None]) -> Iterator[LoopWait | None]:
+def loop_wait(clients: select.epoll, serve: Callable[[list[Event]], None]) -> Iterator[LoopWait | None]:
     """A wait to take over, or None where that cannot be: only one node of those in a loop may."""
     parts = loop_parts()
     if parts is None or _is_taken.get():
         yield None
         return
-    wait = LoopWait(parts, fileno, serve)
+    wait = LoopWait(parts, clients, serve)
     _is_taken.set(True)
     trio.lowlevel.add_instrument(wait)
     try:

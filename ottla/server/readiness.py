@@ -22,11 +22,9 @@ from typing import Protocol
 
 import trio
 
-from ottla.server.loop_wait import LINGER_SECONDS, loop_wait
+from ottla.server.loop_wait import EVENTS_MAX, LINGER_SECONDS, Event, loop_wait
 
 HAS_EPOLL = hasattr(select, "epoll")
-# So many are served before others have their turn.
-EVENTS_MAX = 128
 # So many are answered together, if their work is small: who comes first waits for the work of the others.
 ANSWERS_TOGETHER = 16
 ANSWER_WITHIN_SECONDS = 0.0005
@@ -71,13 +69,13 @@ class Readiness:
     async def run(self) -> None:
         if not HAS_EPOLL:
             return
-        with select.epoll() as epoll, loop_wait(epoll.fileno(), self._look) as wait:
+        with select.epoll() as epoll, loop_wait(epoll, self._serve) as wait:
             self._epoll, self._waits_for_trio = epoll, wait is not None
             looked_at = -LINGER_SECONDS
             try:
                 while True:
                     await trio.lowlevel.wait_readable(epoll.fileno())
-                    self._look()
+                    self._serve(epoll.poll(0, EVENTS_MAX))
                     now = self._monotonic()
                     # Who comes alone, a heartbeat say, is not worth it.
                     if wait is not None and now - looked_at < LINGER_SECONDS:
@@ -87,21 +85,19 @@ class Readiness:
             finally:
                 self._epoll = None
 
-    def _look(self) -> None:
-        assert self._epoll is not None, "somebody looks"
-        events = self._epoll.poll(0, EVENTS_MAX)
+    def _serve(self, events: list[Event]) -> None:
         if len(events) <= ANSWERS_TOGETHER:
             self._serve_few(events)
         else:
             self._serve_crowd(events)
 
-    def _serve_few(self, events: list[tuple[int, int]]) -> None:
+    def _serve_few(self, events: list[Event]) -> None:
         for fileno, event in events:
             reader = self._readers.get(fileno)  # one before it may have closed it
             if reader is not None and reader.ready(has_ended=event != select.EPOLLIN):
                 reader.answer_ready()
 
-    def _serve_crowd(self, events: list[tuple[int, int]]) -> None:
+    def _serve_crowd(self, events: list[Event]) -> None:
         answering: list[Reader] = []
         answer_at = 0.0
         for fileno, event in events:

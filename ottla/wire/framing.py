@@ -9,16 +9,20 @@ limit is the peer's error, and the reader is useless afterwards.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence, Sized
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence, Sized
+from typing import NamedTuple, Protocol, TypeVar
 
 PREFIX_BYTES = 4
 # Below this, one more copy costs less than the calls that would avoid it.
 WINDOW_BYTES_MIN = 65536
+# Who has sent less of a large frame does not keep the caller's buffer from others.
+STAY_BYTES_MIN = 4096
 # A window is written with zeros before it is received into; more at a time would not make it faster.
 WINDOW_BYTES_MAX = 1 << 20
 
 _SIZE = struct.Struct(">i")
+# There is one for each request: a named tuple made as a bare one takes half the time.
+_new = tuple.__new__
 
 Piece = TypeVar("Piece", bound=Sized)
 
@@ -33,6 +37,16 @@ class Frame(NamedTuple):
     data: bytes | bytearray
     start: int
     end: int
+
+
+class Buffers(Protocol):
+    """Memory that is received into, and may be held for a while: by whoever has a view of it."""
+
+    def has_spare(self) -> bool:
+        """Whether there would be one left for others if one more were held."""
+
+    def take(self) -> bytearray:
+        """One that nobody holds."""
 
 
 class FrameReader:
@@ -82,26 +96,45 @@ class FrameReader:
         self._growing += data if size_bytes is None else memoryview(data)[:size_bytes]
         self._end = len(self._growing)
 
-    def keep(self, may_stay: Callable[[], bool] | None = None) -> None:
+    def keep(self, buffers: Buffers | None = None) -> None:
         """The bytes that were given last are about to be used for something else: keep what was not handed out.
 
-        It is copied, unless the caller says that it may stay: a large frame that fits into the rest of the buffer it
-        begins in is then received there. The caller must not use a buffer of which there is a view.
+        It is copied, but for a large frame, if the caller has buffers to spare: that is received in the one where it
+        begins, if all of it has room there, else in another one.
         """
-        if self._growing is None and self._start < self._end:
-            if may_stay is not None and self._fits() and may_stay():
-                self._held = memoryview(self._data)
-            else:
-                self._move()
+        if self._growing is not None or self._start == self._end or (self._held is not None and self._fits()):
+            return
+        if buffers is None or not self._is_large() or not buffers.has_spare():
+            self._move()
+            return
+        self._held = memoryview(self._data)
+        if not self._fits():
+            self._move_to(buffers.take())
+
+    def _is_large(self) -> bool:
+        """Whether enough is there to say so, and it is, or will be, worth more than a copy."""
+        arrived_bytes = self._end - self._start
+        return arrived_bytes >= STAY_BYTES_MIN and max(arrived_bytes, self._announced()) >= WINDOW_BYTES_MIN
 
     def _fits(self) -> bool:
-        arrived_bytes = self._end - self._start
-        return arrived_bytes >= WINDOW_BYTES_MIN and self._start + PREFIX_BYTES + self._announced() <= len(self._data)
+        """Whether all of the frame that begins has room where it lies."""
+        if self._end - self._start < PREFIX_BYTES:
+            return False
+        return self._start + PREFIX_BYTES + self._announced() <= len(self._data)
 
     def _move(self) -> None:
         """Frames may still refer to the old buffer; only what none of them covers moves."""
         self._data = self._growing = bytearray(memoryview(self._data)[self._start : self._end])
         self._start, self._end, self._held = 0, len(self._data), None
+
+    def _move_to(self, data: bytearray) -> None:
+        """The same into a buffer that is large enough already, or as before if it is not."""
+        arrived_bytes = self._end - self._start
+        if PREFIX_BYTES + self._announced() > len(data):
+            self._move()
+            return
+        data[:arrived_bytes] = memoryview(self._data)[self._start : self._end]
+        self._data, self._start, self._end, self._held = data, 0, arrived_bytes, memoryview(data)
 
     def frames(self) -> Iterator[Frame]:
         """Every whole frame that is there now; FramingError once one is reached that cannot be."""
@@ -115,7 +148,7 @@ class FrameReader:
                 return
             self._start = end
             self._growing = None
-            yield Frame(self._data, start, end)
+            yield _new(Frame, (self._data, start, end))
         if self._start == self._end:
             self.forget()  # a peer that falls silent now, for minutes maybe, costs nothing
 
@@ -129,19 +162,23 @@ class FrameReader:
         Call it when `frames` has run dry, then `fill`. What is made for it is never larger than what has arrived of the
         frame.
         """
-        if self._held is not None:
-            self._window = self._held[self._end :]
-            return self._window
+        assert self._window is None, "one window at a time"
         arrived_bytes = self._end - self._start
+        if self._held is not None:
+            # Not more than this frame: the next one, if it is large too, then begins where there is room for it.
+            self._window = self._held[self._end : self._end + self._missing(arrived_bytes)]
+            return self._window
         if self._growing is None or arrived_bytes < WINDOW_BYTES_MIN:
             return None
-        missing_bytes = PREFIX_BYTES + self._announced() - arrived_bytes
-        assert missing_bytes > 0, "whole frames are to be taken first"
-        assert self._window is None, "one window at a time"
         if self._end == len(self._growing):
-            self._growing += bytes(min(missing_bytes, arrived_bytes, WINDOW_BYTES_MAX))
+            self._growing += bytes(min(self._missing(arrived_bytes), arrived_bytes, WINDOW_BYTES_MAX))
         self._window = memoryview(self._growing)[self._end :]
         return self._window
+
+    def _missing(self, arrived_bytes: int) -> int:
+        missing_bytes = PREFIX_BYTES + self._announced() - arrived_bytes
+        assert missing_bytes > 0, "whole frames are to be taken first"
+        return missing_bytes
 
     def fill(self, count: int) -> None:
         """The first `count` bytes of the window have been received; the window is closed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -170,8 +171,9 @@ class SmallSteps:
 
     step_bytes = BYTES_PER_TURN_MAX // 4
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, writable: socket.socket) -> None:
         self.seconds = seconds
+        self.socket = writable
 
     def send(self, queue: deque[Piece]) -> int:
         clock = trio.lowlevel.current_clock()
@@ -201,7 +203,8 @@ def test_who_takes_an_answer_in_small_steps_is_looked_after_once_in_a_turns_wort
         monkeypatch.setattr(connection, "cold_range", look)
         async with a_world(tmp_path) as world:
             served, _ = world.local_connection()
-            usual, served._transport = served._transport, cast("SocketTransport", SmallSteps(seconds))
+            usual = served._transport
+            served._transport = cast("SocketTransport", SmallSteps(seconds, usual.socket))
             served.answer([FileRange(file, 0, BYTES_PER_TURN_MAX) for _ in range(2)])
             await served.drain()
             usual.close()

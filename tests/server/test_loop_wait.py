@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import select
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -11,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from ottla.server.loop_wait import LoopParts, LoopWait, loop_parts, loop_wait
+from ottla.server.loop_wait import Event, LoopParts, LoopWait, loop_parts, loop_wait
 from ottla.server.readiness import Readiness
 from tests.server.test_readiness import Told
 from tests.server.world import in_trio, until
@@ -28,24 +29,27 @@ class Waking:
 
 
 class Scene:
-    """A wait for two sockets, one in place of trio's epoll; what clients send is received when they are served."""
+    """A wait for two sockets, one that trio waits for; what a client sends is received when it is served."""
 
     def __init__(self) -> None:
         self.trios, self.to_trio = socket.socketpair()
-        self.clients, self.client = socket.socketpair()
+        self.ours, self.client = socket.socketpair()
+        self.trios_epoll, self.clients = select.epoll(), select.epoll()
+        self.trios_epoll.register(self.trios, select.EPOLLIN)
+        self.clients.register(self.ours, select.EPOLLIN)
         self.waking = Waking()
         self.runnable: list[object] = []
         self.served: list[bytes] = []
         self.when_served: Callable[[], None] = lambda: None
-        parts = LoopParts(self.trios.fileno(), self.waking, self.runnable)
-        self.wait = LoopWait(parts, self.clients.fileno(), self._serve)
+        self.wait = LoopWait(LoopParts(self.trios_epoll, self.waking, self.runnable), self.clients, self._serve)
 
-    def _serve(self) -> None:
-        self.served.append(self.clients.recv(1))
+    def _serve(self, events: list[Event]) -> None:
+        assert events == [(self.ours.fileno(), select.EPOLLIN)]
+        self.served.append(self.ours.recv(1))
         self.when_served()
 
     def close(self) -> None:
-        for one in (self.trios, self.to_trio, self.clients, self.client):
+        for one in (self.trios, self.to_trio, self.ours, self.client, self.trios_epoll, self.clients):
             one.close()
 
 
@@ -109,17 +113,38 @@ async def test_trio_has_its_turn_and_finds_it_by_itself() -> None:
 
 @in_trio
 async def test_where_both_are_ready_trio_goes_first_and_clients_next_time_even_if_it_is_ready_again() -> None:
-    """It lets newcomers in, who may have come before. What it would find is perhaps gone when clients are served."""
+    """It lets newcomers in, who may have come before."""
     async with taken_over() as (scene, _):
         scene.to_trio.send(b"a")
-        scene.client.send(b"bc")
-        scene.wait.before_io_wait(LONG_SECONDS)
-        assert not scene.served
+        scene.client.send(b"bcd")
+        for served in ([], [b"b"], [b"b", b"c"]):
+            scene.wait.before_io_wait(LONG_SECONDS)
+            assert scene.served == served
         assert not scene.waking.count
-        scene.when_served = lambda: scene.trios.recv(1) and None
+
+
+@in_trio
+async def test_what_trio_found_may_be_gone_when_those_who_let_it_go_first_are_served() -> None:
+    async with taken_over() as (scene, _):
+        scene.to_trio.send(b"a")
+        scene.client.send(b"b")
+        scene.wait.before_io_wait(LONG_SECONDS)
+        scene.when_served = lambda: scene.trios.recv(1) and scene.runnable.append("a task")
         scene.wait.before_io_wait(LONG_SECONDS)
         assert scene.served == [b"b"]
-        assert scene.waking.count == 1
+        assert scene.waking.count == 1, "trio would wait"
+
+
+@in_trio
+async def test_trio_can_wait_for_clients_again_after_they_were_handed_back() -> None:
+    """Their epoll cannot be in trio's while trio's is in theirs."""
+    with a_scene() as scene, loop_wait(scene.clients, lambda events: None) as wait:
+        assert wait is not None
+        for _ in range(3):
+            scene.client.send(b"a")
+            await trio.lowlevel.wait_readable(scene.clients.fileno())
+            scene.ours.recv(1)
+            await wait.take_over()
 
 
 @in_trio
@@ -184,7 +209,7 @@ async def test_the_loop_of_this_trio_has_the_parts() -> None:
     """Where this fails all goes through trio, which works and costs more: look for where they have gone."""
     parts = loop_parts()
     assert parts is not None
-    assert parts.fileno >= 0
+    assert parts.epoll.fileno() >= 0
     assert len(parts.runnable) == 0
     parts.waking.force_wakeup()
 
@@ -197,12 +222,12 @@ def test_without_a_loop_there_are_no_parts() -> None:
 async def test_one_of_those_in_a_loop_takes_over_and_the_next_when_it_has_ended() -> None:
     with a_scene() as scene:
         with (
-            loop_wait(scene.clients.fileno(), lambda: None) as first,
-            loop_wait(scene.clients.fileno(), lambda: None) as second,
+            loop_wait(scene.clients, lambda events: None) as first,
+            loop_wait(scene.clients, lambda events: None) as second,
         ):
             assert first is not None
             assert second is None
-        with loop_wait(scene.clients.fileno(), lambda: None) as third:
+        with loop_wait(scene.clients, lambda events: None) as third:
             assert third is not None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from pathlib import Path
 
@@ -10,14 +11,14 @@ import trio
 import trio.testing
 
 from ottla.server.connection import Connection
-from ottla.server.loop_wait import loop_wait
+from ottla.server.loop_wait import EVENTS_MAX, loop_wait
 from ottla.server.parking import Pending
-from ottla.server.readiness import ANSWER_WITHIN_SECONDS, ANSWERS_TOGETHER, CROWD_MIN, EVENTS_MAX, Readiness
+from ottla.server.readiness import ANSWER_WITHIN_SECONDS, ANSWERS_TOGETHER, CROWD_MIN, Readiness
 from ottla.server.transport import RECEIVE_BYTES
 from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.produce import ProduceRequest
 from tests.server.test_connection import asking
-from tests.server.world import PRODUCE, World, a_world, batch, in_trio, producing, until
+from tests.server.world import PRODUCE, World, a_world, batch, by_test_clock, in_trio, producing, until
 
 both_ways = pytest.mark.parametrize("looks_for_all", [True, False])
 
@@ -141,7 +142,7 @@ async def test_a_few_are_answered_each_at_once() -> None:
 async def test_where_the_wait_cannot_be_taken_over_those_are_told_who_come_in_a_crowd() -> None:
     ours, theirs = socket.socketpair()
     told, readiness = Told(), Readiness()
-    with loop_wait(theirs.fileno(), lambda: None):  # another node's
+    with select.epoll() as epoll, loop_wait(epoll, lambda events: None):  # another node's
         async with trio.open_nursery() as nursery:
             nursery.start_soon(readiness.run)
             await until(lambda: readiness.is_running)
@@ -176,6 +177,54 @@ async def test_requests_one_by_one_and_in_pieces(tmp_path: Path, looks_for_all: 
             await trio.testing.wait_all_tasks_blocked()
         assert (await client.receive(ProduceRequest, PRODUCE))[1].responses[0].partition_responses[0].base_offset == 5
         assert (await client.produce(b"whole")).base_offset == 6
+
+
+class Steps(trio.abc.Instrument):
+    """Counts how often a task has its turn."""
+
+    def __init__(self, task: trio.lowlevel.Task | None) -> None:
+        self._task = task
+        self.count = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += task is self._task
+
+
+@in_trio
+async def test_a_large_request_is_received_while_the_task_sleeps_and_counted_as_it_comes(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world:
+        world.partition()
+        client = await world.connect()
+        connection = await sleeping(world)
+        steps = Steps(connection._parked)
+        trio.lowlevel.add_instrument(steps)
+        data = client.encode(producing(batch(bytes(900_000))), PRODUCE)
+        held = []
+        for place in range(0, len(data), 200_000):
+            await client.stream.send_all(data[place : place + 200_000])
+            await trio.testing.wait_all_tasks_blocked()
+            held.append(world.broker.half_received.held_bytes)
+        trio.lowlevel.remove_instrument(steps)
+        assert held == [200_000, 400_000, 600_000, 800_000, 0]
+        assert steps.count == 0
+        assert (await client.receive(ProduceRequest, PRODUCE))[1].responses[0].partition_responses[0].base_offset == 0
+        assert (await client.produce(b"next")).base_offset == 1
+
+
+@by_test_clock
+async def test_who_holds_too_much_of_a_request_is_cut_off_while_its_task_sleeps(tmp_path: Path) -> None:
+    async with a_world(tmp_path, {"socket.request.max.bytes": "250000", "ottla.half.received.max.bytes": "1"}) as world:
+        world.partition()
+        small, large = await world.connect(), await world.connect()
+        data = large.encode(producing(batch(bytes(240_000))), PRODUCE)
+        await trio.testing.wait_all_tasks_blocked()
+        await small.stream.send_all(data[:100_000])
+        await trio.testing.wait_all_tasks_blocked()
+        await large.stream.send_all(data[:200_000])
+        assert await large.is_cut_off()
+        assert world.broker.half_received.held_bytes == 100_000
+        await small.stream.send_all(data[100_000:])
+        assert (await small.receive(ProduceRequest, PRODUCE))[1].responses[0].partition_responses[0].base_offset == 0
 
 
 @both_ways

@@ -9,13 +9,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.wire.framing import WINDOW_BYTES_MAX, WINDOW_BYTES_MIN, Frame, FrameReader, FramingError, frame
+from ottla.wire.framing import (
+    PREFIX_BYTES,
+    STAY_BYTES_MIN,
+    WINDOW_BYTES_MAX,
+    WINDOW_BYTES_MIN,
+    Frame,
+    FrameReader,
+    FramingError,
+    frame,
+)
 
 KB = 1024
 
 
 def framed(payload: bytes) -> bytes:
     return b"".join(frame([payload]))
+
+
+class Spare:
+    """Buffers, of which one may be held or none, and another is as large as it is told to be."""
+
+    def __init__(self, has_one: bool = True, size_bytes: int = 0) -> None:
+        self._has_one = has_one
+        self.another = bytearray(size_bytes)
+
+    def has_spare(self) -> bool:
+        return self._has_one
+
+    def take(self) -> bytearray:
+        return self.another
 
 
 def payload(found: Frame) -> bytes:
@@ -98,7 +121,7 @@ def test_a_large_frame_may_stay_where_it_begins_if_it_fits() -> None:
     buffer[: WINDOW_BYTES_MIN + 100] = stream[: WINDOW_BYTES_MIN + 100]
     reader.receive_data(buffer, WINDOW_BYTES_MIN + 100)
     assert payloads(reader) == [b"small"]
-    reader.keep(lambda: True)
+    reader.keep(Spare())
     with pytest.raises(BufferError):
         buffer.append(0)  # it is held
     position, received = WINDOW_BYTES_MIN + 100, []
@@ -112,13 +135,13 @@ def test_a_large_frame_may_stay_where_it_begins_if_it_fits() -> None:
             reader.fill(count)
         position += count
         received += payloads(reader)
-        reader.keep(lambda: True)
+        reader.keep(Spare())
     assert received == [large, b"next", large]
     assert (reader.pending_bytes, reader.held_bytes) == (0, 0)
     buffer.append(0)  # nobody holds it
 
 
-@pytest.mark.parametrize(("arrived_bytes", "may_stay"), [(WINDOW_BYTES_MIN, False), (WINDOW_BYTES_MIN - 1, True)])
+@pytest.mark.parametrize(("arrived_bytes", "may_stay"), [(WINDOW_BYTES_MIN, False), (STAY_BYTES_MIN - 1, True)])
 def test_a_frame_that_is_small_yet_or_may_not_stay_is_moved(arrived_bytes: int, may_stay: bool) -> None:
     stream = framed(bytes(range(256)) * 500)
     buffer = bytearray(WINDOW_BYTES_MIN * 4)
@@ -126,17 +149,53 @@ def test_a_frame_that_is_small_yet_or_may_not_stay_is_moved(arrived_bytes: int, 
     buffer[:arrived_bytes] = stream[:arrived_bytes]
     reader.receive_data(buffer, arrived_bytes)
     assert payloads(reader) == []
-    reader.keep(lambda: may_stay)
+    reader.keep(Spare(may_stay))
     buffer[:] = bytes(len(buffer))
     reader.receive_data(stream[arrived_bytes:])
     assert payloads(reader) == [stream[4:]]
+
+
+def test_a_frame_that_will_be_large_stays_however_often_it_is_kept_and_its_window_ends_with_it() -> None:
+    stream = framed(bytes(range(256)) * 500)
+    buffer = bytearray(WINDOW_BYTES_MIN * 4)
+    reader = FrameReader(1 << 20)
+    buffer[:STAY_BYTES_MIN] = stream[:STAY_BYTES_MIN]
+    reader.receive_data(buffer, STAY_BYTES_MIN)
+    assert payloads(reader) == []
+    reader.keep(Spare())
+    for position in range(STAY_BYTES_MIN, len(stream), 50_000):
+        window = reader.window()
+        assert window is not None
+        assert len(window) == len(stream) - position
+        piece = stream[position : position + 50_000]
+        window[: len(piece)] = piece
+        reader.fill(len(piece))
+        if len(piece) == 50_000:
+            assert payloads(reader) == []
+        reader.keep(Spare(False))  # whoever has it need not ask again
+    [found] = reader.frames()
+    assert found.data is buffer
+    assert payload(found) == stream[4:]
+
+
+def test_whole_frames_that_were_not_taken_stay_together_if_they_are_many() -> None:
+    stream = framed(bytes(1000)) * (WINDOW_BYTES_MIN // 1000 + 1)
+    buffer = bytearray(stream + framed(b"next")[:2])
+    reader = FrameReader(1 << 20)
+    reader.receive_data(buffer)
+    reader.keep(Spare())
+    assert all(found.data is buffer for found in reader.frames())
+    reader.keep(Spare())
+    buffer.append(0)  # nobody holds it: what is left is small
+    reader.receive_data(framed(b"next")[2:])
+    assert payloads(reader) == [b"next"]
 
 
 def test_what_is_forgotten_is_not_held() -> None:
     buffer = bytearray(framed(bytes(WINDOW_BYTES_MIN * 2)))
     reader = FrameReader(1 << 20)
     reader.receive_data(buffer, WINDOW_BYTES_MIN)
-    reader.keep(lambda: True)
+    reader.keep(Spare())
     assert reader.held_bytes == WINDOW_BYTES_MIN
     reader.forget()
     buffer.append(0)
@@ -150,10 +209,32 @@ def test_a_frame_that_does_not_fit_into_the_rest_is_moved() -> None:
     buffer[:] = stream[: len(buffer)]
     reader.receive_data(buffer)
     assert payloads(reader) == [b"x" * WINDOW_BYTES_MIN]
-    reader.keep(lambda: True)
+    reader.keep(Spare())
     buffer.append(0)  # nobody holds it
     reader.receive_data(stream[len(buffer) - 1 :])
     assert payloads(reader) == [bytes(range(256)) * 500]
+
+
+def test_a_large_frame_that_does_not_fit_into_the_rest_is_received_in_another_buffer() -> None:
+    large = bytes(range(256)) * 500
+    stream = framed(b"x" * WINDOW_BYTES_MIN) + framed(large)
+    buffer = bytearray(WINDOW_BYTES_MIN * 5 // 2)
+    reader = FrameReader(1 << 20)
+    buffer[:] = stream[: len(buffer)]
+    reader.receive_data(buffer)
+    assert payloads(reader) == [b"x" * WINDOW_BYTES_MIN]
+    spare = Spare(size_bytes=PREFIX_BYTES + len(large))
+    reader.keep(spare)
+    buffer.append(0)  # nobody holds it
+    with pytest.raises(BufferError):
+        spare.another.append(0)
+    window = reader.window()
+    assert window is not None
+    window[:] = stream[len(buffer) - 1 :]
+    reader.fill(len(window))
+    [found] = reader.frames()
+    assert found.data is spare.another
+    assert payload(found) == large
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 101, 2**31 - 1])
