@@ -9,7 +9,7 @@ subscriptions there are) is kept up with each of them, so that a heartbeat costs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
 from ottla.coordinators.assignors.spec import NO_PARTITIONS, Partitions
@@ -72,11 +72,11 @@ class ConsumerGroup(Group):
         self.members[member.member_id] = member
         if old is None:
             self.size_max = max(self.size_max, len(self.members))
-        if old is None or wishes_of(old) != wishes_of(member):  # most of what is written are steps to a target
-            if old is not None:
-                self._count(old, -1)
             self._count(member, +1)
-        if old is not None:
+        else:
+            if wishes_of(old) != wishes_of(member):  # most of what is written are steps to a target
+                self._count(old, -1)
+                self._count(member, +1)
             self._release(old)
         self._hold(member)
         if member.instance_id is not None:
@@ -95,18 +95,20 @@ class ConsumerGroup(Group):
         self._wanted_names = None
 
     def _hold(self, member: Member) -> None:
-        for topic, partitions in _held_topics(member):
-            self._holders.setdefault(topic, {}).update(dict.fromkeys(partitions, member.member_id))
+        for held in (member.assigned, member.pending_revocation):
+            for topic, partitions in held.items():
+                self._holders.setdefault(topic, {}).update(dict.fromkeys(partitions, member.member_id))
 
     def _release(self, member: Member) -> None:
-        for topic, partitions in _held_topics(member):
-            holders = self._holders.get(topic, {})
-            for partition in partitions:
-                # A log that was compacted may tell of the next holder first.
-                if holders.get(partition) == member.member_id:
-                    del holders[partition]
-                    if not holders:
-                        del self._holders[topic]
+        for held in (member.assigned, member.pending_revocation):
+            for topic, partitions in held.items():
+                holders = self._holders.get(topic, {})
+                for partition in partitions:
+                    # A log that was compacted may tell of the next holder first.
+                    if holders.get(partition) == member.member_id:
+                        del holders[partition]
+                        if not holders:
+                            del self._holders[topic]
         # Another may have taken over the instance id before this record came.
         if member.instance_id is not None and self.static_members.get(member.instance_id) == member.member_id:
             del self.static_members[member.instance_id]
@@ -227,11 +229,7 @@ def wishes_of(member: Member) -> tuple[Subscription, str | None, ClassicSide | N
 
 def held_by(member: Member) -> Iterator[tuple[bytes, int]]:
     """What nobody else may get: what the member has, and what it has not given back yet."""
-    for topic, partitions in _held_topics(member):
-        for partition in partitions:
-            yield topic, partition
-
-
-def _held_topics(member: Member) -> Iterator[tuple[bytes, Mapping[int, int]]]:
-    yield from member.assigned.items()
-    yield from member.pending_revocation.items()
+    for held in (member.assigned, member.pending_revocation):
+        for topic, partitions in held.items():
+            for partition in partitions:
+                yield topic, partition
