@@ -59,9 +59,18 @@ def look_into_plain(batch: RecordBatch) -> Told | None:
 def look_into_compressed(batch: RecordBatch, *, bytes_max: int) -> Told | None:
     """The same for compressed records, while they come out of the codec."""
     pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max)
+    data = next(pieces, b"")
+    found = look(data, 0, batch.count, 0)
+    if found is None:
+        return None
+    largest_delta, end, missing_count, is_in_order = found
+    if not missing_count:  # as most batches are: all of it comes in one piece
+        _check_end(batch, len(data) - end + sum(map(len, pieces)), 0)
+        return batch.base_timestamp + largest_delta, is_in_order
     looking = _Looking(batch.count)
+    looking.note(largest_delta, batch.count - missing_count, is_in_order=is_in_order)
     try:
-        left_bytes = looking.through(next(pieces, b""), pieces)
+        left_bytes = looking.through(data, end, pieces)
     except DoesNotFit:
         return None
     _check_end(batch, left_bytes + sum(map(len, pieces)), looking.missing_count)
@@ -75,9 +84,8 @@ class _Looking:
         self._count = self.missing_count = count
         self.largest_delta, self.is_in_order = -INT64_MAX, True
 
-    def through(self, data: bytes, pieces: Iterator[bytes]) -> int:
-        """Look into all records, as far as they come; how many bytes of the last piece are left."""
-        position = self._into(data, 0, self.missing_count)
+    def through(self, data: bytes, position: int, pieces: Iterator[bytes]) -> int:
+        """Look into all records from there on, as far as they come; how many bytes of the last piece are left."""
         while self.missing_count:
             rest = data[position:]
             wanted_bytes = _wanted_bytes(rest)
@@ -96,10 +104,10 @@ class _Looking:
         if found is None:
             raise DoesNotFit
         delta, end, left_count, is_in_order = found
-        self._note(delta, count - left_count, is_in_order=is_in_order)
+        self.note(delta, count - left_count, is_in_order=is_in_order)
         return end
 
-    def _note(self, delta: int, count: int, *, is_in_order: bool) -> None:
+    def note(self, delta: int, count: int, *, is_in_order: bool) -> None:
         self.largest_delta = max(self.largest_delta, delta)
         self.is_in_order = self.is_in_order and is_in_order
         self.missing_count -= count
@@ -115,7 +123,7 @@ class _Looking:
 
     def _past_long(self, rest: bytes, pieces: Iterator[bytes]) -> bytes:
         delta, offset, rest = look_into_long(rest, pieces)
-        self._note(delta, 1, is_in_order=offset == self._count - self.missing_count)
+        self.note(delta, 1, is_in_order=offset == self._count - self.missing_count)
         return rest
 
 

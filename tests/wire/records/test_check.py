@@ -101,6 +101,16 @@ def test_what_does_not_fit_is_told_however_long(value_bytes: bytes) -> None:
     assert error_of(lambda: look_into(view, bytes_max=3 * MB)) == ErrorCode.INVALID_RECORD
 
 
+@pytest.mark.parametrize("good_count", [0, 1, CHUNK_BYTES // 500])
+def test_what_does_not_fit_is_told_in_whichever_chunk_it_lies(good_count: int) -> None:
+    value = varint(500) + bytes(500)
+    good = b"".join(record(b"\0\0" + varint(index) + b"\1" + value + b"\0") for index in range(good_count))
+    broken = record(b"\0\0" + varint(good_count) + b"\1" + value + b"\2")  # a header that is not there
+    view = batch_of(compress(Codec.LZ4, good + broken), good_count + 1, codec=Codec.LZ4)
+    assert look_into_compressed(view, bytes_max=MB) is None
+    assert error_of(lambda: look_into(view, bytes_max=MB)) == ErrorCode.INVALID_RECORD
+
+
 def test_a_long_compressed_record_costs_a_few_chunks() -> None:
     view = batch_of(
         compress(Codec.ZSTD, record(b"\0\0\0\1" + varint(12 * MB) + bytes(12 * MB) + b"\0")), 1, codec=Codec.ZSTD
