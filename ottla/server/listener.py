@@ -33,6 +33,7 @@ MAPPED_PREFIX = "::ffff:"
 # Linux has names for how it keeps a network from being congested. This is the plainest, and everybody may choose it.
 CONGESTION_CONTROL: int | None = getattr(socket, "TCP_CONGESTION", None)
 PLAINEST = b"reno"
+NAME_BYTES = 16
 
 
 class Sizes(NamedTuple):
@@ -114,7 +115,7 @@ class Listener:
         try:
             connected.setblocking(False)
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            spare_local_client(connected)
+            congest_as_the_system_says(connected)
         except OSError as error:
             log.debug("%s went before it was served: %s", host, error)
             connected.close()
@@ -156,14 +157,29 @@ class Listener:
             self._socket.close()
 
 
-def spare_local_client(connected: socket.socket) -> None:
-    """Between two ends on one machine there is no network that could be congested, whatever the system does about it.
+def keep_no_pace(listening: socket.socket) -> None:
+    """Have whoever connects begin without a pace, which BBR would keep by a timer for each piece that is sent.
 
-    It may keep to a pace, as BBR does, by a timer for each piece: a third more CPU for what a consumer reads.
+    A connection that has begun with BBR keeps to its pace for good, whatever is chosen for it later.
     """
-    if CONGESTION_CONTROL is not None and connected.getpeername()[0] == connected.getsockname()[0]:
+    _choose(listening, PLAINEST)
+
+
+def congest_as_the_system_says(connected: socket.socket) -> None:
+    """Between two ends on one machine there is no network that could be congested; elsewhere the system knows best."""
+    if connected.getpeername()[0] != connected.getsockname()[0]:
+        with socket.socket() as fresh:
+            _choose(connected, _choice(fresh))
+
+
+def _choice(one: socket.socket) -> bytes:
+    return b"" if CONGESTION_CONTROL is None else one.getsockopt(socket.IPPROTO_TCP, CONGESTION_CONTROL, NAME_BYTES)
+
+
+def _choose(one: socket.socket, name: bytes) -> None:
+    if CONGESTION_CONTROL is not None:
         with suppress(FileNotFoundError, PermissionError):  # a system may have, or allow, others only
-            connected.setsockopt(socket.IPPROTO_TCP, CONGESTION_CONTROL, PLAINEST)
+            one.setsockopt(socket.IPPROTO_TCP, CONGESTION_CONTROL, name)
 
 
 def listen(host: str, port: int, sizes: Sizes = USUAL) -> socket.socket:
@@ -174,6 +190,7 @@ def listen(host: str, port: int, sizes: Sizes = USUAL) -> socket.socket:
         family, is_dual = socket.AF_INET6 if ":" in host else socket.AF_INET, False
     listening = socket.create_server((host, port), family=family, dualstack_ipv6=is_dual, backlog=sizes.backlog)
     listening.setblocking(False)
+    keep_no_pace(listening)
     for option, size_bytes in ((socket.SO_SNDBUF, sizes.send_bytes), (socket.SO_RCVBUF, sizes.receive_bytes)):
         if size_bytes > 0:
             listening.setsockopt(socket.SOL_SOCKET, option, size_bytes)  # connections inherit it

@@ -17,13 +17,15 @@ from ottla.server import descriptors
 from ottla.server.connection import Connection
 from ottla.server.listener import (
     ACCEPTED_PER_TURN_MAX,
+    NAME_BYTES,
     PLAINEST,
     USUAL,
     Listener,
     Sizes,
+    congest_as_the_system_says,
+    keep_no_pace,
     listen,
     sizes_of,
-    spare_local_client,
 )
 from tests.server.world import Client, World, a_world, batch, by_test_clock, in_trio, pass_time, producing, until
 
@@ -275,24 +277,34 @@ class Peer:
         self.chosen.append((level, option, value))
 
 
-def test_what_goes_to_a_client_on_this_machine_keeps_to_no_pace() -> None:
+def congestion_control(one: socket.socket) -> bytes:
+    return one.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, NAME_BYTES)
+
+
+def test_whoever_connects_begins_without_a_pace() -> None:
+    """Chosen later it would not help: who has begun with a pace keeps to it."""
+    with listen("127.0.0.1", 0) as listening:
+        assert congestion_control(listening).rstrip(b"\0") == PLAINEST
+
+
+def test_between_two_machines_the_system_chooses() -> None:
     here, elsewhere = Peer("192.0.2.1"), Peer("192.0.2.2")
     for peer in (here, elsewhere):
-        spare_local_client(cast("socket.socket", peer))
-    assert here.chosen == [(socket.IPPROTO_TCP, socket.TCP_CONGESTION, PLAINEST)]
-    assert elsewhere.chosen == []
+        congest_as_the_system_says(cast("socket.socket", peer))
+    assert here.chosen == []
+    with socket.socket() as fresh:
+        assert elsewhere.chosen == [(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control(fresh))]
 
 
 @pytest.mark.parametrize("number", [errno.ENOENT, errno.EPERM])
 def test_a_system_that_has_or_allows_no_other_congestion_control_is_left_alone(number: int) -> None:
-    spare_local_client(cast("socket.socket", Peer("192.0.2.1", OSError(number, os.strerror(number)))))
+    keep_no_pace(cast("socket.socket", Peer("192.0.2.1", OSError(number, os.strerror(number)))))
 
 
 @in_trio
-async def test_every_client_on_this_machine_is_spared(tmp_path: Path) -> None:
+async def test_a_client_on_this_machine_keeps_no_pace(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         await world.connect()
         (connection,) = world.listener.connections
         transport = connection._transport
-        chosen = transport.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
-        assert chosen.rstrip(b"\0") == PLAINEST
+        assert congestion_control(transport.socket).rstrip(b"\0") == PLAINEST
