@@ -19,6 +19,9 @@ from compat_tests.side_by_side import Side
 
 DELETIONS = {"version": 1, "partitions": [{"topic": "tools", "partition": 0, "offset": 2}]}
 
+# For a producer: what is sent at once goes into one batch, however busy the machine is; its end does not wait for that.
+PATIENT = "linger.ms=30000\n"
+
 # What differs from run to run, and what it becomes.
 MASKS = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UUID"),
@@ -54,7 +57,9 @@ def all_answers(tools: ToolJvm, sides: Sequence[Side], directory: Path) -> Answe
     deletions.write_text(json.dumps(DELETIONS), encoding="utf-8")
     resets = directory / "resets.csv"
     resets.write_text(RESETS, encoding="utf-8")
-    files = {"deletions": str(deletions), "resets": str(resets)}
+    patient = directory / "patient.properties"
+    patient.write_text(PATIENT, encoding="utf-8")
+    files = {"deletions": str(deletions), "resets": str(resets), "patient": str(patient)}
     found = [answers(tools, side, RUNNING_COMMANDS, files) for side in sides]
     for side in sides:
         side.stop()

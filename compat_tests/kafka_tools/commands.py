@@ -1,7 +1,7 @@
 """The command lines that are given to Ottla and to Apache Kafka: the table, in the order in which they run.
 
-`{bootstrap}`, `{controllers}`, `{config}` and `{logs}` stand for what differs between the two. Those of
-DIRECTORY_COMMANDS run when the nodes are down. Those about groups are in group_commands.py.
+`{bootstrap}`, `{controllers}`, `{config}` and `{logs}` stand for what differs between the two, other names for files.
+Those of DIRECTORY_COMMANDS run when the nodes are down. Those about groups are in group_commands.py.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ SHOWN = "".join(f"--formatter-property print.{what}=true " for what in ("key", "
 RECORDS = "".join(f"key-{number}:value-{number}\n" for number in range(40))
 
 RECORD_COMMANDS = (
-    Command("console_producer", CONSOLE_PRODUCER, SERVER + KEYED + "--compression-codec lz4", RECORDS),
+    Command("console_producer", CONSOLE_PRODUCER, SERVER + KEYED + "--compression-codec lz4 --timeout 30000", RECORDS),
     Command("console_producer_of_one", CONSOLE_PRODUCER, SERVER + "--topic newest", "a\n"),
     Command(
         "console_producer_without_acks", CONSOLE_PRODUCER, SERVER + "--topic with.dot --request-required-acks 0", "a\n"
@@ -143,7 +143,7 @@ RECORD_COMMANDS = (
     Command(
         "verifiable_producer",
         TOOLS + "VerifiableProducer",
-        SERVER + "--topic tools --max-messages 8 --value-prefix 3 --repeating-keys 2",
+        SERVER + "--topic tools --max-messages 8 --value-prefix 3 --repeating-keys 2 --command-config {patient}",
         is_unordered=True,
         is_alone=True,
     ),

@@ -165,6 +165,12 @@ class GroupShard:
     ) -> Outcome[ConsumerGroupHeartbeatResponse]:
         return self.consumer.heartbeat(request, context, now_ms)
 
+    def consumer_enter(
+        self, request: ConsumerGroupHeartbeatRequest, context: RequestContext, now_ms: int
+    ) -> Outcome[None]:
+        """Take in a member that `may_enter_first`. Its heartbeat is to follow, and is what answers it."""
+        return self.consumer.enter(request, context, now_ms)
+
     def describe_consumer_groups(self, group_ids: Iterable[str]) -> Outcome[list[DescribedConsumerGroup]]:
         return Outcome(self.consumer.describe(group_ids))
 

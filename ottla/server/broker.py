@@ -100,7 +100,7 @@ class Broker:
         self.followed = FollowedPartitions(self)
         self.throttles = ReplicationThrottles(lambda: self.config, lambda: time.monotonic_ns() // 1_000_000)
         self.receive_buffers = ReceiveBuffers()
-        self.readiness = Readiness()
+        self.readiness = Readiness(self.end_pass)
         self.disk_readers = trio.CapacityLimiter(DISK_READERS_MAX)
         self._nursery = nursery
         # The partitions led here, by topic name and by topic id, then by number.
@@ -245,6 +245,13 @@ class Broker:
     def has_answers(self, connection: Connection) -> None:
         """Answers of this connection were completed in somebody's pass."""
         self._answered[connection] = None
+
+    def after_look(self, work: Callable[[], None]) -> None:
+        """Call this when all have been heard who have come together, or at the end of the pass of one who is alone."""
+        if self.readiness.is_looking:
+            self.readiness.after_look(work)
+        else:
+            self.after_pass(work)
 
     def end_pass(self) -> None:
         self.settle()

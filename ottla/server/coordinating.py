@@ -17,16 +17,19 @@ import trio
 
 from ottla.cluster.image import Change, ConfigType, MetadataImage
 from ottla.coordinators.consumer_group.surroundings import ConsumerTimes
+from ottla.coordinators.contract import RequestContext
 from ottla.coordinators.java_strings import group_partition
 from ottla.coordinators.shard import GroupShard
 from ottla.coordinators.stored_form import StoredRecordError
 from ottla.server.broker import Broker
 from ottla.server.coordinator_views import ImageTopics, broker_times, consumer_times, group_settings
+from ottla.server.joining_together import JoinsTogether
 from ottla.server.led_shard import Call, LedShard, Tell
 from ottla.server.partition import Partition
 from ottla.server.shard_loading import load
 from ottla.wire.compression import Codec
 from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +52,7 @@ class GroupCoordinator:
         self._shards: dict[int, LedShard] = {}
         self._to_load: deque[LedShard] = deque()
         self._is_started = False
+        self._joins = JoinsTogether(self._ask, broker.after_look)
         self._woken = trio.Event()
         # What the task waits for; an earlier deadline wakes it.
         self._next_ms = math.inf
@@ -60,6 +64,15 @@ class GroupCoordinator:
 
         NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS is raised where there is nobody to ask.
         """
+        self._joins.let_in(group_id)
+        self._ask(group_id, call, tell)
+
+    def ask_to_join(self, request: ConsumerGroupHeartbeatRequest, context: RequestContext, tell: Tell) -> None:
+        """The same for a member that joins: it is told together with those who come together with it."""
+        self._shard_of(request.group_id)
+        self._joins.hold(request, context, tell)
+
+    def _ask(self, group_id: str, call: Call, tell: Tell) -> None:
         shard = self._shard_of(group_id)
         shard.ask(call, tell)
         deadline_ms = shard.next_deadline()
@@ -83,6 +96,7 @@ class GroupCoordinator:
 
     def shards(self) -> list[LedShard]:
         """All that are here; COORDINATOR_LOAD_IN_PROGRESS as long as one of them is being loaded."""
+        self._joins.let_all_in()
         return [self._loaded(shard) for shard in self._shards.values()]
 
     def _loaded(self, shard: LedShard) -> LedShard:

@@ -15,6 +15,7 @@ serves many connections is awake by the second of them.
 
 from __future__ import annotations
 
+import logging
 import select
 import time
 from collections.abc import Callable
@@ -24,10 +25,14 @@ import trio
 
 from ottla.server.loop_wait import EVENTS_MAX, LINGER_SECONDS, Event, loop_wait
 
+log = logging.getLogger(__name__)
+
 HAS_EPOLL = hasattr(select, "epoll")
 # So many are answered together, if their work is small: who comes first waits for the work of the others.
 ANSWERS_TOGETHER = 16
 ANSWER_WITHIN_SECONDS = 0.0005
+# So often is looked for more, where somebody waits for those who come together with him.
+LOOKS_TOGETHER_MAX = 2
 # So many connections are a crowd, which is worth a look where the wait of the loop is not ours.
 CROWD_MIN = 64
 
@@ -43,8 +48,19 @@ class Reader(Protocol):
 
 
 class Readiness:
-    def __init__(self, crowd_min: int = CROWD_MIN, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        end_pass: Callable[[], None] = lambda: None,
+        *,
+        crowd_min: int = CROWD_MIN,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`end_pass` is called behind what was to be done `after_look`."""
         self.crowd_min = crowd_min
+        # Whether somebody is served who may have come together with others.
+        self.is_looking = False
+        self._end_pass = end_pass
+        self._after_look: list[Callable[[], None]] = []
         self._monotonic = monotonic
         self._readers: dict[int, Reader] = {}
         self._epoll: select.epoll | None = None
@@ -61,6 +77,11 @@ class Readiness:
         self._readers[fileno] = reader
         self._epoll.register(fileno, select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
         return True
+
+    def after_look(self, work: Callable[[], None]) -> None:
+        """Call this when all have been heard who come together with the one who is served now."""
+        assert self.is_looking, "nobody comes together"
+        self._after_look.append(work)
 
     def forget(self, fileno: int) -> None:
         """The socket is about to be closed."""
@@ -86,10 +107,33 @@ class Readiness:
                 self._epoll = None
 
     def _serve(self, events: list[Event]) -> None:
+        self.is_looking = True
+        self._serve_found(events)
+        if self._after_look:
+            self._serve_those_behind()
+        self.is_looking = False
+
+    def _serve_found(self, events: list[Event]) -> None:
         if len(events) <= ANSWERS_TOGETHER:
             self._serve_few(events)
         else:
             self._serve_crowd(events)
+
+    def _serve_those_behind(self) -> None:
+        """Somebody waits for those who come together with him: hear them too, then do what is done for all."""
+        assert self._epoll is not None, "somebody was found"
+        for _ in range(LOOKS_TOGETHER_MAX):
+            events = self._epoll.poll(0, EVENTS_MAX)
+            if not events:
+                break
+            self._serve_found(events)
+        work, self._after_look = self._after_look, []
+        for finish in work:
+            try:
+                finish()
+            except Exception:
+                log.exception("those who came together are not answered")
+        self._end_pass()
 
     def _serve_few(self, events: list[Event]) -> None:
         for fileno, event in events:

@@ -295,6 +295,8 @@ class World:
             reply = serving.handler(self.context(version, listener), request)
         except KafkaError as error:
             reply = serving.on_error(request, error)
+        if isinstance(reply, Pending) and reply.may_fail:
+            reply.refuse = lambda error: serving.on_error(request, error)
         return self.answered(reply)
 
     def answered(self, reply: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,55 @@ async def test_more_than_one_look_takes_are_all_told() -> None:
         await trio.testing.wait_all_tasks_blocked()
         assert all(told.ends == [False] for told in tolds)
         nursery.cancel_scope.cancel()
+    for pair in pairs:
+        for one in pair:
+            one.close()
+
+
+class Expecting:
+    """Waits for those who come together with it, and tells in the story when it is heard and when it is done."""
+
+    def __init__(self, name: str, story: list[str], readiness: Readiness, when_heard: Callable[[], object]) -> None:
+        self._name = name
+        self._story = story
+        self._readiness = readiness
+        self._when_heard = when_heard
+
+    def ready(self, *, has_ended: bool) -> bool:
+        self._story.append(self._name)
+        self._readiness.after_look(self._done)
+        self._when_heard()
+        return False
+
+    def _done(self) -> None:
+        self._story.append(f"{self._name} is done")
+        if self._name == "first":
+            raise ValueError("a mistake of ours")
+
+    def answer_ready(self) -> None:
+        raise AssertionError("there is nothing to answer")
+
+
+@in_trio
+async def test_what_waits_for_those_who_come_together_is_done_behind_them(caplog: pytest.LogCaptureFixture) -> None:
+    story: list[str] = []
+    pairs = [socket.socketpair() for _ in range(3)]
+    readiness = Readiness(lambda: story.append("the pass ends"))
+    # The third comes while the second is heard.
+    acts: list[Callable[[], object]] = [lambda: None, lambda: pairs[2][1].send(b"x"), lambda: None]
+    for _, theirs in pairs[:2]:
+        theirs.send(b"x")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(readiness.run)
+        await until(lambda: readiness.is_running)
+        for name, (ours, _), act in zip(("first", "second", "third"), pairs, acts, strict=True):
+            readiness.add(ours.fileno(), Expecting(name, story, readiness, act), among=CROWD_MIN)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    done = ["first is done", "second is done", "third is done", "the pass ends"]
+    assert story == ["first", "second", "third", *done]
+    assert not readiness.is_looking
+    assert "those who came together are not answered" in caplog.text
     for pair in pairs:
         for one in pair:
             one.close()

@@ -36,6 +36,26 @@ class Heartbeats:
         known = self._around.state.groups.get(request.group_id)
         if type(known) is ConsumerGroup and (settled := _settled(known, request, context, now_ms)) is not None:
             return self._stays(known, settled, now_ms)
+        progress, member, owned = self._entered(request, known, context, now_ms)
+        member = progress.step(member, progress.assign(member), owned)
+        interval_ms = self._stays_for_now(progress.group, member, now_ms)
+        answers = self._called_back(known, progress.group, now_ms)
+        shows_assignment = _is_whole(request) or member.assigned != progress.old.assigned
+        return Outcome(_answer(member, interval_ms, shows_assignment), progress.drafted, answers)
+
+    def enter(self, request: ConsumerGroupHeartbeatRequest, context: RequestContext, now_ms: int) -> Outcome[None]:
+        """The first half of that, for one of several who join together: a target is computed for the last of them."""
+        known = self._around.state.groups.get(request.group_id)
+        if not (known is None or isinstance(known, ConsumerGroup)):
+            return Outcome()  # its heartbeat does all, a change of the group's kind included
+        progress, member, _ = self._entered(request, known, context, now_ms)
+        self._stays_for_now(progress.group, member, now_ms)
+        return Outcome(records=progress.drafted)
+
+    def _entered(
+        self, request: ConsumerGroupHeartbeatRequest, known: object, context: RequestContext, now_ms: int
+    ) -> tuple[Progress, Member, dict[bytes, list[int]] | None]:
+        """The member as it is when it has entered its group, or said something new; and what it says it owns."""
         group, drafted = self._group_of(request, known)
         check_has_room(group, request.member_id, self._around.state.settings.consumer_members_max)
         owned = _owned(request)
@@ -45,18 +65,17 @@ class Heartbeats:
         progress = Progress(group, found.member, found.is_known, self._around, self._deadlines, drafted, now_ms)
         member = _told(found.member, request, context)
         progress.enter(member)
-        member = progress.step(member, progress.assign(member), owned)
+        return progress, member, owned
+
+    def _stays_for_now(self, group: ConsumerGroup, member: Member, now_ms: int) -> int:
+        """The member has its session, and is to come back within so many milliseconds."""
         times = self._around.times_of(group.group_id)
         self._deadlines.session(group.group_id, member.member_id, now_ms + times.session_timeout_ms)
-        answers = self._called_back(known, group, now_ms)
-        shows_assignment = _is_whole(request) or member.assigned != found.member.assigned
-        return Outcome(_answer(member, times.heartbeat_interval_ms, shows_assignment), drafted, answers)
+        return times.heartbeat_interval_ms
 
     def _stays(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[ConsumerGroupHeartbeatResponse]:
         """The answer to a member that is where it is to be: it has its session, and hears nothing new."""
-        times = self._around.times_of(group.group_id)
-        self._deadlines.session(group.group_id, member.member_id, now_ms + times.session_timeout_ms)
-        return Outcome(_answer(member, times.heartbeat_interval_ms, shows_assignment=False))
+        return Outcome(_answer(member, self._stays_for_now(group, member, now_ms), shows_assignment=False))
 
     def _group_of(self, request: ConsumerGroupHeartbeatRequest, known: object) -> tuple[ConsumerGroup, list[Record]]:
         """The member's group, and the records that make it a consumer group if it is not one yet."""
@@ -76,6 +95,16 @@ class Heartbeats:
         if known is not group and isinstance(known, ClassicGroup) and not known.is_empty:
             return self._migration.call_back(known, group, now_ms)
         return []
+
+
+def may_enter_first(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether this is a join that may be done in two halves: nobody's place is taken, and no expression resolved."""
+    return (
+        request.member_epoch == JOINING_EPOCH
+        and bool(request.member_id)
+        and request.instance_id is None
+        and not request.subscribed_topic_regex
+    )
 
 
 def _settled(

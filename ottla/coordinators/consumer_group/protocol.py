@@ -56,6 +56,10 @@ class ConsumerProtocol:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"{request.group_id} is not a consumer group")
         return self._leaving.leave(group, request, now_ms)
 
+    def enter(self, request: ConsumerGroupHeartbeatRequest, context: RequestContext, now_ms: int) -> Outcome[None]:
+        check_heartbeat(request, context.version, self._state.settings)
+        return self._heartbeats.enter(request, context, now_ms)
+
     def describe(self, group_ids: Iterable[str]) -> list[DescribedGroup]:
         default = offered_assignors(self._state.settings)[0]
         return [described(id_, self._state.groups.get(id_), self._state.topics, default) for id_ in group_ids]

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from ottla.cluster.features import GROUP_VERSION
+from ottla.coordinators.consumer_group.heartbeat import may_enter_first
 from ottla.server.context import Context
-from ottla.server.handlers.group_calls import ask_group, describe_each, error_text, request_context
+from ottla.server.handlers.group_calls import ask_group, describe_each, error_text, request_context, told
 from ottla.server.routes import Route, versions
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.consumer_groups import (
@@ -40,6 +41,8 @@ def _check_enabled(context: Context) -> None:
 def heartbeat(context: Context, request: ConsumerGroupHeartbeatRequest) -> Any:
     _check_enabled(context)
     asker = request_context(context)
+    if may_enter_first(request):
+        return told(lambda tell: context.broker.groups.ask_to_join(request, asker, tell))
     return ask_group(
         context, request.group_id, lambda shard, token, now_ms: shard.consumer_heartbeat(request, asker, now_ms)
     )

@@ -70,8 +70,13 @@ def ask_group(
     build: Callable[[Any], Any] = lambda response: response,
 ) -> Any:
     """The response that a shard gives about one group. `call` gets the shard, a token and the time."""
+    return told(lambda tell: context.broker.groups.ask(group_id, call, tell), build)
+
+
+def told(ask: Callable[[Tell], None], build: Callable[[Any], Any] = lambda response: response) -> Any:
+    """The response that is built out of what is told, once, to whoever asks so."""
     reply = _Reply(build)
-    context.broker.groups.ask(group_id, call, reply.tell)
+    ask(reply.tell)
     return reply.result()
 
 

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from ottla.coordinators.consumer_group.heartbeat import may_enter_first
 from ottla.coordinators.group import Group, GroupType
 from ottla.wire.errors import ErrorCode, KafkaError
-from tests.coordinators.consumer_group.world import BILLS, BILLS_TOPIC, ORDERS, ORDERS_TOPIC, ConsumerWorld, assigned
+from tests.coordinators.consumer_group.world import (
+    BILLS,
+    BILLS_TOPIC,
+    ORDERS,
+    ORDERS_TOPIC,
+    ConsumerWorld,
+    assigned,
+    heartbeat_request,
+)
 
 
 def test_the_first_member_gets_all_of_its_topics_at_once() -> None:
@@ -69,6 +82,50 @@ def test_a_full_group_takes_nobody_new() -> None:
     refused = world.beat("b", topics=["orders"], owned={}, timeout_ms=1)
     assert world.refused(refused) is ErrorCode.GROUP_MAX_SIZE_REACHED
     world.good(world.beat("a", 2))
+
+
+def test_those_who_enter_first_are_assigned_with_the_last_and_nobody_has_to_give_back() -> None:
+    world = ConsumerWorld(consumer_assignment_interval_ms=0)
+    assert (world.enter_first("a"), world.enter_first("b")) == (None, None)
+    assert world.group.target == {}
+    last = world.enter("c")
+    told = [last, world.enter("a"), world.enter("b")]
+    assert {response.member_epoch for response in told} == {world.group.epoch}
+    held = [number for response in told for number in (assigned(response) or {})[ORDERS]]
+    assert sorted(held) == [0, 1, 2, 3]
+    assert world.group.state_text == "Stable"
+
+
+def test_who_has_entered_and_is_not_heard_again_is_forgotten() -> None:
+    world = ConsumerWorld()
+    world.enter_first("a")
+    world.enter("b")
+    world.advance(30_000)
+    world.good(world.beat("b", world.group.members["b"].epoch, owned={ORDERS: [0, 1]}))
+    world.advance(16_000)
+    assert list(world.group.members) == ["b"]
+
+
+def test_who_enters_first_counts_towards_the_size_of_the_group() -> None:
+    world = ConsumerWorld(consumer_members_max=1)
+    assert world.enter_first("a") is None
+    assert world.refused(world.enter_first("b")) is ErrorCode.GROUP_MAX_SIZE_REACHED
+    world.enter("a")
+
+
+def test_a_group_that_is_none_of_consumers_is_not_entered_first() -> None:
+    world = ConsumerWorld()
+    world.commit_offset(7)
+    assert world.enter_first("a") is None
+    assert world.classic_group.is_empty
+
+
+@pytest.mark.parametrize(
+    "said", [{"member_id": ""}, {"epoch": 1}, {"instance_id": "i"}, {"regex": "o.*"}], ids=lambda said: next(iter(said))
+)
+def test_who_cannot_join_in_two_halves(said: dict[str, Any]) -> None:
+    assert may_enter_first(heartbeat_request("a", topics=["orders"]))
+    assert not may_enter_first(heartbeat_request(**{"member_id": "a", "topics": ["orders"]} | said))
 
 
 def test_an_empty_classic_group_gives_way() -> None:

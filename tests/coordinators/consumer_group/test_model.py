@@ -85,6 +85,8 @@ class Model:
     def heartbeat(self, client: Client, *, loses: bool = True) -> None:
         client.reads &= client.assignment
         says_all = client.epoch == 0 or client.is_unsure or self.chance.random() < 0.2
+        if client.epoch == 0 and client.instance_id is None and not client.subscription["regex"]:
+            self.enter_first(client)
         owned: dict[bytes, list[int]] = {}
         for topic, partition in sorted(client.reads):
             owned.setdefault(topic, []).append(partition)
@@ -112,6 +114,11 @@ class Model:
                 client.reads |= client.assignment
         elif isinstance(told, KafkaError) and not told.code.retriable:
             client.forget()
+
+    def enter_first(self, client: Client) -> None:
+        """Now and then others join with it, and all enter before one of them is assigned anything."""
+        if self.chance.random() < 0.5:
+            self.world.enter_first(client.member_id, **client.subscription, timeout_ms=REBALANCE_TIMEOUT_MS)
 
     def deliver(self, call: Any, *, loses: bool) -> Any:
         """The answer, when it is committed; now and then it comes too late, or what was written is lost."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ottla.coordinators.classic.group import ClassicGroup
 from ottla.coordinators.consumer_group.group import ConsumerGroup
+from ottla.coordinators.consumer_group.heartbeat import may_enter_first
 from ottla.coordinators.contract import RequestContext
 from ottla.coordinators.topics_view import FixedTopics, TopicInfo
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -20,40 +21,19 @@ A_WHILE_MS = 2_000
 
 
 class ConsumerWorld(ShardWorld):
-    def beat(
-        self,
-        member_id: str,
-        epoch: int = 0,
-        *,
-        topics: list[str] | None = None,
-        regex: str | None = None,
-        owned: Mapping[bytes, list[int]] | None = None,
-        timeout_ms: int = -1,
-        instance_id: str | None = None,
-        assignor: str | None = None,
-        version: int = 1,
-    ) -> ConsumerGroupHeartbeatResponse | KafkaError:
-        request = ConsumerGroupHeartbeatRequest(
-            group_id="g",
-            member_id=member_id,
-            member_epoch=epoch,
-            instance_id=instance_id,
-            rebalance_timeout_ms=timeout_ms,
-            subscribed_topic_names=topics,
-            subscribed_topic_regex=regex,
-            server_assignor=assignor,
-            topic_partitions=None
-            if owned is None
-            else [
-                ConsumerGroupHeartbeatRequest.TopicPartitions(topic_id=topic, partitions=partitions)
-                for topic, partitions in owned.items()
-            ],
+    def beat(self, member_id: str, epoch: int = 0, *, version: int = 1, **said: Any) -> Any:
+        """The answer to a heartbeat, or the KafkaError."""
+        return self.ask(
+            lambda: self.shard.consumer_heartbeat(
+                heartbeat_request(member_id, epoch, **said), said_by(version), self.now_ms
+            )
         )
-        context = RequestContext("client", "/127.0.0.1", version)
-        response: ConsumerGroupHeartbeatResponse | KafkaError = self.ask(
-            lambda: self.shard.consumer_heartbeat(request, context, self.now_ms)
-        )
-        return response
+
+    def enter_first(self, member_id: str, **said: Any) -> Any:
+        """One of several who join together; its heartbeat is to follow. The KafkaError, if it may not."""
+        request = heartbeat_request(member_id, owned={}, **{"topics": ["orders"], "timeout_ms": 30_000} | said)
+        assert may_enter_first(request)
+        return self.ask(lambda: self.shard.consumer_enter(request, said_by(1), self.now_ms))
 
     def enter(self, member_id: str, **options: Any) -> ConsumerGroupHeartbeatResponse:
         """A member joins, for `orders` unless told otherwise."""
@@ -97,6 +77,39 @@ class ConsumerWorld(ShardWorld):
 
     def held(self, member_id: str) -> dict[bytes, list[int]]:
         return {topic: sorted(held) for topic, held in self.group.members[member_id].assigned.items()}
+
+
+def said_by(version: int) -> RequestContext:
+    return RequestContext("client", "/127.0.0.1", version)
+
+
+def heartbeat_request(
+    member_id: str,
+    epoch: int = 0,
+    *,
+    topics: list[str] | None = None,
+    regex: str | None = None,
+    owned: Mapping[bytes, list[int]] | None = None,
+    timeout_ms: int = -1,
+    instance_id: str | None = None,
+    assignor: str | None = None,
+) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id="g",
+        member_id=member_id,
+        member_epoch=epoch,
+        instance_id=instance_id,
+        rebalance_timeout_ms=timeout_ms,
+        subscribed_topic_names=topics,
+        subscribed_topic_regex=regex,
+        server_assignor=assignor,
+        topic_partitions=None
+        if owned is None
+        else [
+            ConsumerGroupHeartbeatRequest.TopicPartitions(topic_id=topic, partitions=partitions)
+            for topic, partitions in owned.items()
+        ],
+    )
 
 
 def assigned(response: ConsumerGroupHeartbeatResponse) -> dict[bytes, list[int]] | None:

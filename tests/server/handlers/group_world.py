@@ -34,6 +34,17 @@ class GroupWorld:
 
     def park(self, request: Any, version: int | None = None) -> Caught:
         """Ask what may be answered later; the answer goes through the wire when it is there."""
+        caught = self._ask(request, version)
+        self.world.broker.end_pass()
+        return caught
+
+    def together(self, *requests: Any) -> list[Caught]:
+        """The same for several who ask in one pass."""
+        asked = [self._ask(request, None) for request in requests]
+        self.world.broker.end_pass()
+        return asked
+
+    def _ask(self, request: Any, version: int | None) -> Caught:
         serving = self.world.serving[request.api_key]
         version = serving.high if version is None else version
         sent = type(request).decode(request.encode(version), version)
@@ -47,7 +58,6 @@ class GroupWorld:
             reply.refuse = lambda error: serving.on_error(sent, error)
         else:
             caught.fill(reply)
-        self.world.broker.end_pass()
         return caught
 
     def read(self, caught: Caught, request: type, version: int | None = None) -> Any:

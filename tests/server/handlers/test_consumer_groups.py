@@ -8,7 +8,12 @@ import pytest
 
 from ottla.server.handlers.authorized_operations import GROUP_OPERATIONS
 from ottla.wire.errors import ErrorCode
-from ottla.wire.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
+from ottla.wire.messages.consumer_groups import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from ottla.wire.messages.group_admin import ListGroupsRequest
 from ottla.wire.stored.metadata_records import FeatureLevelRecord
 from tests.server.handler_world import World
 from tests.server.handlers.group_world import GroupWorld
@@ -34,6 +39,42 @@ def test_a_member_is_assigned_what_it_asked_for(groups: GroupWorld) -> None:
     assert (topic.topic_id, sorted(topic.partitions)) == (groups.orders_id, [0, 1])
     assert heartbeat(groups, told.member_epoch).error_code == ErrorCode.NONE
     assert heartbeat(groups, 9).error_code == ErrorCode.FENCED_MEMBER_EPOCH
+
+
+def joining(member_id: str) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id="g",
+        member_id=member_id,
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=["orders"],
+        topic_partitions=[],
+    )
+
+
+def partitions(told: ConsumerGroupHeartbeatResponse) -> list[int]:
+    assert told.assignment is not None
+    return [number for topic in told.assignment.topic_partitions for number in topic.partitions]
+
+
+def test_those_who_join_together_get_their_parts_at_once(groups: GroupWorld) -> None:
+    told = [groups.read(one, ConsumerGroupHeartbeatRequest) for one in groups.together(joining("a"), joining("b"))]
+    assert sorted(number for one in told for number in partitions(one)) == [0, 1]
+    assert len({one.member_epoch for one in told}) == 1
+
+
+def test_who_asks_something_else_of_a_group_comes_after_those_who_join(groups: GroupWorld) -> None:
+    leaving = ConsumerGroupHeartbeatRequest(group_id="g", member_id="a", member_epoch=-1)
+    described = ConsumerGroupDescribeRequest(group_ids=["g"], include_authorized_operations=False)
+    joined, left, found = groups.together(joining("a"), leaving, described)
+    assert partitions(groups.read(joined, ConsumerGroupHeartbeatRequest)) == [0, 1]
+    assert groups.read(left, ConsumerGroupHeartbeatRequest).member_epoch == -1
+    assert groups.read(found, ConsumerGroupDescribeRequest).groups[0].group_state == "Empty"
+
+
+def test_who_lists_groups_sees_those_who_have_come_to_join(groups: GroupWorld) -> None:
+    _, listed = groups.together(joining("a"), ListGroupsRequest())
+    assert [one.group_id for one in groups.read(listed, ListGroupsRequest).groups] == ["g"]
 
 
 def test_a_group_is_described(groups: GroupWorld) -> None:

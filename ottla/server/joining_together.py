@@ -1,0 +1,73 @@
+"""Members that join a consumer group at about the same time are assigned together.
+
+Where many start at once, each join makes a new target, and most of what members are told is out of date when they hear
+it: they take partitions, are asked for them back, and say so, two requests for each that would do. So a join waits for
+those that have come together with it, a few milliseconds at most. All but the last only enter their group; then it is
+assigned once, and each is answered as if it had joined alone. Whoever asks anything else of the group comes after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from ottla.coordinators.contract import Outcome, RequestContext
+from ottla.coordinators.shard import GroupShard
+from ottla.server.led_shard import Call, Tell
+from ottla.wire.errors import KafkaError
+from ottla.wire.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+
+
+class _Join(NamedTuple):
+    request: ConsumerGroupHeartbeatRequest
+    context: RequestContext
+    tell: Tell
+
+
+class JoinsTogether:
+    def __init__(
+        self, ask: Callable[[str, Call, Tell], None], after_look: Callable[[Callable[[], None]], None]
+    ) -> None:
+        """`after_look` is told what to call when everybody has been heard who has come by now."""
+        self._ask = ask
+        self._after_look = after_look
+        self._held: dict[str, list[_Join]] = {}
+
+    def hold(self, request: ConsumerGroupHeartbeatRequest, context: RequestContext, tell: Tell) -> None:
+        """Tell the answer when those who come together with this one have been heard."""
+        if not self._held:
+            self._after_look(self.let_all_in)
+        self._held.setdefault(request.group_id, []).append(_Join(request, context, tell))
+
+    def let_all_in(self) -> None:
+        for group_id in list(self._held):
+            self.let_in(group_id)
+
+    def let_in(self, group_id: str) -> None:
+        """Have those join who are held for this group."""
+        *others, last = self._held.pop(group_id, ()) or (None,)
+        if last is None:
+            return
+        for join in others:
+            self._do(join, _enter, _nobody)
+        for join in (last, *others):
+            self._do(join, _answer, join.tell)
+
+    def _do(self, join: _Join, step: Callable[[_Join, GroupShard, Any, int], Outcome[Any]], tell: Tell) -> None:
+        try:
+            self._ask(join.request.group_id, partial(step, join), tell)
+        except KafkaError as error:
+            tell(error.kept())
+
+
+def _enter(join: _Join, shard: GroupShard, token: object, now_ms: int) -> Outcome[None]:
+    return shard.consumer_enter(join.request, join.context, now_ms)
+
+
+def _answer(join: _Join, shard: GroupShard, token: object, now_ms: int) -> Outcome[Any]:
+    return shard.consumer_heartbeat(join.request, join.context, now_ms)
+
+
+def _nobody(told: object) -> None:
+    """Who only enters is answered later, with what is wrong if anything is."""
