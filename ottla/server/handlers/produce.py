@@ -21,13 +21,13 @@ from ottla.server.context import Context
 from ottla.server.dispatch import CloseConnection
 from ottla.server.handlers.current_leader import current_leader
 from ottla.server.handlers.listener_view import INTERNAL_TOPICS
-from ottla.server.handlers.quick_produce import (
+from ottla.server.handlers.produce_parts import (
     ATTRIBUTES_LOW_BYTE,
     FIRST_VERSION_WITH_IDS,
     TRANSACTIONAL_FLAG,
     answer,
-    quick_produce,
 )
+from ottla.server.handlers.quick_produce import quick_produce
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.server.routes import Route, versions

@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING
 import trio
 
 from ottla.server import dispatch
+from ottla.server.handlers.produce_parts import (
+    ATTRIBUTES_LOW_BYTE,
+    FIRST_VERSION_WITH_IDS,
+    TRANSACTIONAL_FLAG,
+    answer,
+)
+from ottla.server.handlers.quick_produce_many import Request, quick_produce_many
 from ottla.server.handlers.usual_shape import ONE, after_client_id, usual_partition
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
-from ottla.storage.each_record import RecordsRejected
 from ottla.storage.log import Appended
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.produce import ProduceResponse
 from ottla.wire.primitives import read_uvarint
+from ottla.wire.records.batch import HEADER_BYTES
 
 if TYPE_CHECKING:
     from ottla.server.broker import Broker
@@ -29,18 +36,6 @@ if TYPE_CHECKING:
     from ottla.wire.framing import Frame
 
 FIRST_VERSION = 9
-FIRST_VERSION_WITH_IDS = 13
-ATTRIBUTES_LOW_BYTE = 22
-# A batch that was looked at and refused is told where the log begins, but for these, as in Kafka.
-WITHOUT_START = frozenset(
-    {
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.MESSAGE_TOO_LARGE,
-        ErrorCode.CORRUPT_MESSAGE,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-    }
-)
-TRANSACTIONAL_FLAG = 0x10
 ALL = -1
 ACKNOWLEDGED = (ALL, 1)
 # The header's tags, the transactional id, acks, timeout, the number of topics.
@@ -50,9 +45,6 @@ _NONE = 0
 _ID_BYTES = 16
 # The tags of partition, topic and request.
 _ENDING = b"\0\0\0"
-_HEADER_BYTES = 61  # no batch is smaller
-
-PartitionResponse = ProduceResponse.PartitionProduceResponse
 
 # An answer is this, the topic's name or id, one partition, its index, and that.
 _HEAD = struct.Struct(">iiBB")
@@ -164,6 +156,9 @@ def quick_produce(
             return False
         position += 9
         named_bytes = _ID_BYTES if version >= FIRST_VERSION_WITH_IDS else data[position]
+        if data[position + named_bytes] != ONE:
+            many = Request(data, position, end, named_bytes, acks == ALL)
+            return quick_produce_many(broker, connection, many, version, correlation_id, now_ms)
         key = bytes(data[position : position + named_bytes + 5])
         partition = usual_partition(broker, key, by_id=version >= FIRST_VERSION_WITH_IDS)
         waits_for_all = partition.in_sync is not None and acks == ALL
@@ -171,11 +166,7 @@ def quick_produce(
             broker.in_sync.check_enough(partition)
         field_bytes, position = read_uvarint(data, position + named_bytes + 5)
         records_end = end - 3
-        if (
-            records_end - position != field_bytes - 1
-            or field_bytes <= _HEADER_BYTES
-            or data[records_end:end] != _ENDING
-        ):
+        if records_end - position != field_bytes - 1 or field_bytes <= HEADER_BYTES or data[records_end:end] != _ENDING:
             return False
         if data[position + ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
             return False
@@ -188,27 +179,3 @@ def quick_produce(
     connection.stand_in_line(place)
     broker.after_pass(place.written)
     return True
-
-
-def answer(partition: Partition | None, outcome: Appended | KafkaError, index: int) -> PartitionResponse:
-    """`partition` is None where nobody came to look at the batch."""
-    if isinstance(outcome, KafkaError):
-        rejected = outcome.errors if isinstance(outcome, RecordsRejected) else []
-        return PartitionResponse(
-            index=index,
-            error_code=outcome.code,
-            base_offset=-1,
-            log_start_offset=-1 if partition is None or outcome.code in WITHOUT_START else partition.log.start_offset,
-            record_errors=[
-                ProduceResponse.BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=why)
-                for number, why in rejected
-            ],
-            error_message=outcome.message,
-        )
-    assert partition is not None, "what was appended is somewhere"
-    return PartitionResponse(
-        index=index,
-        base_offset=outcome.first_offset,
-        log_append_time_ms=outcome.append_time_ms,
-        log_start_offset=partition.log.start_offset,
-    )

@@ -10,6 +10,7 @@ import pytest
 
 from ottla.cluster.in_sync_replicas import InSyncReplicas
 from ottla.server.handlers import fetch, produce, quick_produce
+from ottla.server.handlers.produce_parts import FIRST_VERSION_WITH_IDS
 from ottla.server.partition import Partition
 from ottla.server.routes import Route
 from ottla.storage.files import OsFile
@@ -87,7 +88,6 @@ def unusual(version: int) -> dict[str, bytes]:
     damaged = bytearray(batch())
     damaged[-1] ^= 1
     return {
-        "two partitions": framed(producing(batch(), batch()), version),
         "two topics": framed(two_topics, version),
         "no topics": framed(ProduceRequest(acks=1, timeout_ms=1, topic_data=[]), version),
         "no partitions": framed(producing(), version),
@@ -112,7 +112,7 @@ def test_what_is_not_usual_is_left_to_the_long_way(tmp_path: Path, version: int)
     @in_trio
     async def compare() -> None:
         requests = unusual(version)
-        if version >= quick_produce.FIRST_VERSION_WITH_IDS:
+        if version >= FIRST_VERSION_WITH_IDS:
             del requests["a long name"]  # there are no names
         taken: Watched = []
         found = await answers(tmp_path / "quick", watched(taken), list(requests.values()))
