@@ -246,12 +246,12 @@ class Broker:
         """Answers of this connection were completed in somebody's pass."""
         self._answered[connection] = None
 
-    def after_look(self, work: Callable[[], None]) -> None:
-        """Call this when all have been heard who have come together, or at the end of the pass of one who is alone."""
+    def after_look(self, work: Callable[[bool], None]) -> None:
+        """Call this when those have been heard who were found together, and say whether there may be more of them."""
         if self.readiness.is_looking:
             self.readiness.after_look(work)
         else:
-            self.after_pass(work)
+            self.after_pass(lambda: work(False))
 
     def end_pass(self) -> None:
         self.settle()

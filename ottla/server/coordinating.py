@@ -235,5 +235,6 @@ class GroupCoordinator:
 
     def stop(self) -> None:
         """The broker stops: nobody is left waiting, and members look for the coordinator elsewhere."""
+        self._joins.let_all_in()
         for shard in list(self._shards.values()):
             shard.leave(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker stops"))

@@ -68,11 +68,19 @@ def loop_parts() -> LoopParts | None:
 
 
 class LoopWait(trio.abc.Instrument):
-    def __init__(self, parts: LoopParts, clients: select.epoll, serve: Callable[[list[Event]], None]) -> None:
+    def __init__(
+        self,
+        parts: LoopParts,
+        clients: select.epoll,
+        serve: Callable[[list[Event]], None],
+        must_look: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`must_look` says whether a look is due that must not wait, and is told of even if nobody has come."""
         self._parts = parts
         self._trios = parts.epoll.fileno()
         self._clients = clients
         self._serve = serve
+        self._must_look = must_look
         # Where the task sleeps that has taken over.
         self._takers = trio.lowlevel.ParkingLot()
         # Those who have let trio go first, which lets newcomers in, who may have come before them.
@@ -116,14 +124,15 @@ class LoopWait(trio.abc.Instrument):
             if runnable:
                 return False
         while True:
-            events = self._clients.poll(wait_seconds, EVENTS_MAX)
-            if not events and wait_seconds == LINGER_SECONDS:
+            must_look = self._must_look()
+            events = self._clients.poll(0 if must_look else wait_seconds, EVENTS_MAX)
+            if not (events or must_look) and wait_seconds == LINGER_SECONDS:
                 self._takers.unpark_all()
                 return False
             if self._trios in map(_FILENO, events):
                 self._left = [event for event in events if event[0] != self._trios]
                 return True
-            if events:
+            if events or must_look:
                 self._serve(events)
             if runnable:
                 return False
@@ -133,13 +142,15 @@ class LoopWait(trio.abc.Instrument):
 
 
 @contextmanager
-def loop_wait(clients: select.epoll, serve: Callable[[list[Event]], None]) -> Iterator[LoopWait | None]:
+def loop_wait(
+    clients: select.epoll, serve: Callable[[list[Event]], None], must_look: Callable[[], bool] = lambda: False
+) -> Iterator[LoopWait | None]:
     """A wait to take over, or None where that cannot be: only one node of those in a loop may."""
     parts = loop_parts()
     if parts is None or _is_taken.get():
         yield None
         return
-    wait = LoopWait(parts, clients, serve)
+    wait = LoopWait(parts, clients, serve, must_look)
     _is_taken.set(True)
     trio.lowlevel.add_instrument(wait)
     try:

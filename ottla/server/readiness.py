@@ -31,8 +31,6 @@ HAS_EPOLL = hasattr(select, "epoll")
 # So many are answered together, if their work is small: who comes first waits for the work of the others.
 ANSWERS_TOGETHER = 16
 ANSWER_WITHIN_SECONDS = 0.0005
-# So often is looked for more, where somebody waits for those who come together with him.
-LOOKS_TOGETHER_MAX = 2
 # So many connections are a crowd, which is worth a look where the wait of the loop is not ours.
 CROWD_MIN = 64
 
@@ -60,7 +58,7 @@ class Readiness:
         # Whether somebody is served who may have come together with others.
         self.is_looking = False
         self._end_pass = end_pass
-        self._after_look: list[Callable[[], None]] = []
+        self._after_look: list[Callable[[bool], None]] = []
         self._monotonic = monotonic
         self._readers: dict[int, Reader] = {}
         self._epoll: select.epoll | None = None
@@ -78,8 +76,13 @@ class Readiness:
         self._epoll.register(fileno, select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
         return True
 
-    def after_look(self, work: Callable[[], None]) -> None:
-        """Call this when all have been heard who come together with the one who is served now."""
+    @property
+    def must_look(self) -> bool:
+        """Whether somebody waits for those who come together with him: a look is due, and must not wait."""
+        return bool(self._after_look)
+
+    def after_look(self, work: Callable[[bool], None]) -> None:
+        """Call this behind this look, and say whether there may be more who come together with those it has found."""
         assert self.is_looking, "nobody comes together"
         self._after_look.append(work)
 
@@ -90,12 +93,15 @@ class Readiness:
     async def run(self) -> None:
         if not HAS_EPOLL:
             return
-        with select.epoll() as epoll, loop_wait(epoll, self._serve) as wait:
+        with select.epoll() as epoll, loop_wait(epoll, self._serve, lambda: self.must_look) as wait:
             self._epoll, self._waits_for_trio = epoll, wait is not None
             looked_at = -LINGER_SECONDS
             try:
                 while True:
-                    await trio.lowlevel.wait_readable(epoll.fileno())
+                    if self.must_look:
+                        await trio.lowlevel.checkpoint()
+                    else:
+                        await trio.lowlevel.wait_readable(epoll.fileno())
                     self._serve(epoll.poll(0, EVENTS_MAX))
                     now = self._monotonic()
                     # Who comes alone, a heartbeat say, is not worth it.
@@ -108,29 +114,21 @@ class Readiness:
 
     def _serve(self, events: list[Event]) -> None:
         self.is_looking = True
-        self._serve_found(events)
-        if self._after_look:
-            self._serve_those_behind()
-        self.is_looking = False
+        try:
+            if len(events) <= ANSWERS_TOGETHER:
+                self._serve_few(events)
+            else:
+                self._serve_crowd(events)
+            if self._after_look:
+                self._do_after_look(may_be_more=bool(events))
+        finally:
+            self.is_looking = False
 
-    def _serve_found(self, events: list[Event]) -> None:
-        if len(events) <= ANSWERS_TOGETHER:
-            self._serve_few(events)
-        else:
-            self._serve_crowd(events)
-
-    def _serve_those_behind(self) -> None:
-        """Somebody waits for those who come together with him: hear them too, then do what is done for all."""
-        assert self._epoll is not None, "somebody was found"
-        for _ in range(LOOKS_TOGETHER_MAX):
-            events = self._epoll.poll(0, EVENTS_MAX)
-            if not events:
-                break
-            self._serve_found(events)
+    def _do_after_look(self, *, may_be_more: bool) -> None:
         work, self._after_look = self._after_look, []
-        for finish in work:
+        for go_on in work:
             try:
-                finish()
+                go_on(may_be_more)
             except Exception:
                 log.exception("those who came together are not answered")
         self._end_pass()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ottla.coordinators.contract import RequestContext
-from ottla.server.joining_together import JoinsTogether
+from ottla.server.joining_together import GROUPS_AT_ONCE, JoinsTogether
 from ottla.server.led_shard import Call, Tell
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.consumer_groups import ConsumerGroupHeartbeatRequest
@@ -22,7 +22,7 @@ class Story:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.told: list[Any] = []
-        self.behind: list[Callable[[], None]] = []
+        self.behind: list[Callable[[bool], None]] = []
         self.failure: KafkaError | None = None
         self.joins = JoinsTogether(self._ask, self.behind.append)
 
@@ -43,10 +43,11 @@ class Story:
             request = ConsumerGroupHeartbeatRequest(group_id=group_id, member_id=name, member_epoch=0)
             self.joins.hold(request, CONTEXT, self.told.append)
 
-    def come_behind(self) -> None:
+    def come_behind(self, *, may_be_more: bool = False) -> None:
+        """A look has ended, which may have found somebody."""
         work, self.behind[:] = list(self.behind), []
-        for finish in work:
-            finish()
+        for go_on in work:
+            go_on(may_be_more)
 
 
 @pytest.fixture
@@ -78,6 +79,28 @@ def test_each_group_is_joined_for_itself(story: Story) -> None:
     story.joins.let_in("g")
     story.come_behind()
     assert story.asked[3:] == ["x joins h"]
+
+
+def test_a_group_waits_for_a_look_that_finds_no_more_of_it(story: Story) -> None:
+    story.hold("a")
+    story.hold("x", group_id="h")
+    story.come_behind(may_be_more=True)
+    assert story.asked == []
+    story.hold("b")
+    story.come_behind(may_be_more=True)
+    assert story.asked == ["x joins h"]
+    story.come_behind(may_be_more=True)
+    assert story.asked[1:] == ["a enters g", "b joins g", "a joins g"]
+    assert story.behind == []
+
+
+def test_others_have_their_turn_behind_some_groups(story: Story) -> None:
+    for number in range(GROUPS_AT_ONCE + 1):
+        story.hold("a", group_id=f"g{number}")
+    story.come_behind()
+    assert len(story.asked) == GROUPS_AT_ONCE
+    story.come_behind()
+    assert story.asked[GROUPS_AT_ONCE:] == [f"a joins g{GROUPS_AT_ONCE}"]
 
 
 def test_where_there_is_no_coordinator_any_more_all_are_told_so(story: Story) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ async def test_more_than_one_look_takes_are_all_told() -> None:
 
 
 class Expecting:
-    """Waits for those who come together with it, and tells in the story when it is heard and when it is done."""
+    """Waits for those who come together with it: writes down when it is heard, and behind which looks."""
 
     def __init__(self, name: str, story: list[str], readiness: Readiness, when_heard: Callable[[], object]) -> None:
         self._name = name
@@ -112,21 +113,26 @@ class Expecting:
 
     def ready(self, *, has_ended: bool) -> bool:
         self._story.append(self._name)
-        self._readiness.after_look(self._done)
+        self._readiness.after_look(self._go_on)
         self._when_heard()
         return False
 
-    def _done(self) -> None:
-        self._story.append(f"{self._name} is done")
-        if self._name == "first":
+    def _go_on(self, may_be_more: bool) -> None:
+        self._story.append(f"{self._name} waits" if may_be_more else f"{self._name} is done")
+        if may_be_more:
+            self._readiness.after_look(self._go_on)
+        elif self._name == "first":
             raise ValueError("a mistake of ours")
 
     def answer_ready(self) -> None:
         raise AssertionError("there is nothing to answer")
 
 
+@pytest.mark.parametrize("may_be_taken", [True, False])
 @in_trio
-async def test_what_waits_for_those_who_come_together_is_done_behind_them(caplog: pytest.LogCaptureFixture) -> None:
+async def test_who_waits_for_those_who_come_together_hears_of_looks_until_one_finds_nobody(
+    may_be_taken: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     story: list[str] = []
     pairs = [socket.socketpair() for _ in range(3)]
     readiness = Readiness(lambda: story.append("the pass ends"))
@@ -134,16 +140,22 @@ async def test_what_waits_for_those_who_come_together_is_done_behind_them(caplog
     acts: list[Callable[[], object]] = [lambda: None, lambda: pairs[2][1].send(b"x"), lambda: None]
     for _, theirs in pairs[:2]:
         theirs.send(b"x")
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(readiness.run)
-        await until(lambda: readiness.is_running)
-        for name, (ours, _), act in zip(("first", "second", "third"), pairs, acts, strict=True):
-            readiness.add(ours.fileno(), Expecting(name, story, readiness, act), among=CROWD_MIN)
-        await trio.testing.wait_all_tasks_blocked()
-        nursery.cancel_scope.cancel()
-    done = ["first is done", "second is done", "third is done", "the pass ends"]
-    assert story == ["first", "second", "third", *done]
-    assert not readiness.is_looking
+    with ExitStack() as stack:
+        if not may_be_taken:  # another node has the wait of the loop
+            stack.enter_context(loop_wait(stack.enter_context(select.epoll()), lambda events: None))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(readiness.run)
+            await until(lambda: readiness.is_running)
+            for name, (ours, _), act in zip(("first", "second", "third"), pairs, acts, strict=True):
+                readiness.add(ours.fileno(), Expecting(name, story, readiness, act), among=CROWD_MIN)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+    assert story == [
+        *("first", "second", "first waits", "second waits", "the pass ends"),
+        *("third", "first waits", "second waits", "third waits", "the pass ends"),
+        *("first is done", "second is done", "third is done", "the pass ends"),
+    ]
+    assert (readiness.is_looking, readiness.must_look) == (False, False)
     assert "those who came together are not answered" in caplog.text
     for pair in pairs:
         for one in pair:

@@ -19,7 +19,7 @@ from ottla.server.handlers.produce_parts import (
     TRANSACTIONAL_FLAG,
     answer,
 )
-from ottla.server.handlers.quick_produce_many import Request, quick_produce_many
+from ottla.server.handlers.quick_produce_many import ManyRequest, quick_produce_many
 from ottla.server.handlers.usual_shape import ONE, after_client_id, usual_partition
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
@@ -157,7 +157,7 @@ def quick_produce(
         position += 9
         named_bytes = _ID_BYTES if version >= FIRST_VERSION_WITH_IDS else data[position]
         if data[position + named_bytes] != ONE:
-            many = Request(data, position, end, named_bytes, acks == ALL)
+            many = ManyRequest(data, position, end, named_bytes, acks == ALL)
             return quick_produce_many(broker, connection, many, version, correlation_id, now_ms)
         key = bytes(data[position : position + named_bytes + 5])
         partition = usual_partition(broker, key, by_id=version >= FIRST_VERSION_WITH_IDS)

@@ -51,7 +51,7 @@ Batch = tuple[Partition, memoryview]
 Placed = tuple[Partition | None, int, Appended | KafkaError]
 
 
-class Request(NamedTuple):
+class ManyRequest(NamedTuple):
     """A request up to its end, from where its one topic is named by so many bytes."""
 
     data: bytes | bytearray
@@ -125,7 +125,7 @@ def _ended(partition: Partition | None, outcome: Appended | KafkaError) -> Appen
 
 
 def quick_produce_many(
-    broker: Broker, connection: Connection, request: Request, version: int, correlation_id: int, now_ms: int
+    broker: Broker, connection: Connection, request: ManyRequest, version: int, correlation_id: int, now_ms: int
 ) -> bool:
     """Take the request if it is of this shape; False, with nothing done, if it is not.
 
@@ -142,7 +142,7 @@ def quick_produce_many(
     return True
 
 
-def _batches(broker: Broker, request: Request, *, by_id: bool) -> list[Batch]:
+def _batches(broker: Broker, request: ManyRequest, *, by_id: bool) -> list[Batch]:
     """Every batch with its partition; none if one of them, or what is around them, is unusual."""
     data, position, end, named_bytes, is_for_all = request
     view = memoryview(data)
