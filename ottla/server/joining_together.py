@@ -8,6 +8,7 @@ assigned once, and each is answered as if it had joined alone. Whoever asks anyt
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,8 +16,10 @@ from typing import Any, NamedTuple
 from ottla.coordinators.contract import Outcome, RequestContext
 from ottla.coordinators.shard import GroupShard
 from ottla.server.led_shard import Call, Tell
-from ottla.wire.errors import KafkaError
+from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+
+log = logging.getLogger(__name__)
 
 # Others have their turn behind so many.
 GROUPS_AT_ONCE = 16
@@ -79,6 +82,10 @@ class JoinsTogether:
             self._ask(join.request.group_id, partial(step, join), tell)
         except KafkaError as error:
             tell(error.kept())
+        except Exception:
+            # Our own mistake. Whoever asked is not waited for by a dispatcher any more, who would say so.
+            log.exception("%s cannot join %s", join.request.member_id, join.request.group_id)
+            tell(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake"))
 
 
 def _enter(join: _Join, shard: GroupShard, token: object, now_ms: int) -> Outcome[None]:

@@ -23,7 +23,7 @@ class Story:
         self.asked: list[str] = []
         self.told: list[Any] = []
         self.behind: list[Callable[[bool], None]] = []
-        self.failure: KafkaError | None = None
+        self.failure: Exception | None = None
         self.joins = JoinsTogether(self._ask, self.behind.append)
 
     def _ask(self, group_id: str, call: Call, tell: Tell) -> None:
@@ -108,3 +108,17 @@ def test_where_there_is_no_coordinator_any_more_all_are_told_so(story: Story) ->
     story.failure = KafkaError(ErrorCode.NOT_COORDINATOR, "g is coordinated elsewhere")
     story.come_behind()
     assert [error.code for error in story.told] == [ErrorCode.NOT_COORDINATOR] * 2
+
+
+def test_a_mistake_of_ours_is_answered_and_leaves_other_groups_alone(
+    story: Story, caplog: pytest.LogCaptureFixture
+) -> None:
+    story.hold("a", "b")
+    story.hold("x", group_id="h")
+    story.failure = ValueError("a mistake")
+    story.joins.let_in("g")
+    assert [error.code for error in story.told] == [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
+    assert "cannot join g" in caplog.text
+    story.failure = None
+    story.come_behind()
+    assert story.told[2:] == ["x joins h"]
