@@ -1,8 +1,7 @@
 """`ottla serve`: a broker in this process, until it is told to stop.
 
 With nothing set it is one node that is broker and controller. What is set comes from a properties file, in a container
-from its variables, and from `--KEY VALUE` words, which win. SIGTERM and SIGINT stop it cleanly; a second one stops it
-at once.
+from its variables, and from `--KEY VALUE` words, which win. SIGTERM and SIGINT stop it cleanly (stop_signals.py).
 """
 
 from __future__ import annotations
@@ -10,13 +9,13 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from ottla.commands import EXIT_FAILED, EXIT_OK, UsageError
+from ottla.commands.stop_signals import StopSignals, stop_signals
 
 if TYPE_CHECKING:
     from ottla.server.node import Node
@@ -57,6 +56,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def serve(parsed: argparse.Namespace) -> int:
     with ExitStack() as stack:
+        signals = stack.enter_context(stop_signals())  # until the directory is gone
         settings = read_settings(parsed.config, parsed.settings, in_container=parsed.container)
         if parsed.ephemeral or settings.get("ottla.ephemeral") == "true":
             import tempfile  # slow, and few start so
@@ -66,7 +66,7 @@ def serve(parsed: argparse.Namespace) -> int:
             from ottla.commands.serve_many import serve_many
 
             return serve_many(settings, parsed.brokers)
-        return run(settings)
+        return run(settings, signals)
 
 
 def read_settings(path: str | None, words: Sequence[str], *, in_container: bool = False) -> dict[str, str]:
@@ -105,18 +105,18 @@ def with_variables(in_file: Mapping[str, str]) -> dict[str, str]:
     return container_settings(os.environ, socket.gethostname(), in_file)
 
 
-def run(settings: Mapping[str, str]) -> int:
+def run(settings: Mapping[str, str], signals: StopSignals) -> int:
     thresholds = gc.get_threshold()
     gc.disable()  # until settle_collector: imports leave no rubbish
     try:
-        return run_node(settings)
+        return run_node(settings, signals)
     finally:
         gc.unfreeze()
         gc.set_threshold(*thresholds)
         gc.enable()
 
 
-def run_node(settings: Mapping[str, str]) -> int:
+def run_node(settings: Mapping[str, str], signals: StopSignals) -> int:
     import trio
 
     from ottla.cluster.metadata_log import MetadataLogError
@@ -140,8 +140,8 @@ def run_node(settings: Mapping[str, str]) -> int:
         print(f"ottla: {warning}", file=sys.stderr)
 
     async def main() -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(_stop_on_signal, nursery.cancel_scope)
+        token = trio.lowlevel.current_trio_token()
+        with trio.CancelScope() as scope, signals.stopping(lambda: token.run_sync_soon(scope.cancel)):
             await node.serve(config, announce, settle_collector)
 
     at_start = (StartError, LogDirectoryError, MetadataLogError, QuorumStateError)
@@ -185,13 +185,3 @@ def announce(node: Node) -> None:
     if node.status_address is not None:
         host, port = node.status_address
         print(f"ottla: metrics on http://{host}:{port}/metrics", flush=True)
-
-
-async def _stop_on_signal(scope: object) -> None:
-    import trio
-
-    assert isinstance(scope, trio.CancelScope)
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
-            scope.cancel()
-            return
