@@ -19,7 +19,7 @@ import tarfile
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -31,6 +31,11 @@ SUITE = "bookworm"
 SUITE_PYTHON = "3.11"
 GLIBCS = ("2_17", "2_28", "2_34", "2_35")
 INPUTS_LABEL = "ottla.inputs"
+# The packages with which the base's Python compiles. The official image has its headers.
+COMPILER = "gcc libc6-dev libpython3-dev"
+# What makes a wheel of the package; and what lies in that and is made of it, for another Python.
+BESIDE_THE_SOURCE = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE")
+MADE_HERE = (".pyc", ".so")
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
 # The files of a context: where they lie there, and what they are here, on disk or in an archive.
@@ -42,8 +47,12 @@ def local(name: str) -> str:
     return f"ottla/{name}:local"
 
 
+def pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
 def pins() -> dict[str, str]:
-    return dict(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ottla"]["pins"]["images"])
+    return dict(pyproject()["tool"]["ottla"]["pins"]["images"])
 
 
 # -- images -----------------------------------------------------------------------------------------------------------
@@ -93,7 +102,7 @@ def build_ottla_locally() -> None:
     build_base()
     entries = package()
     entries += [(f"wheels/{wheel.name}", wheel) for wheel in sorted(wheels(dict(entries)).glob("*.whl"))]
-    with_context(local("ottla"), entries, [f"BASE={local('base')}", "PIP_OPTIONS=--no-index"])
+    with_context(local("ottla"), entries, [f"BASE={local('base')}", "PIP_OPTIONS=--no-index", f"COMPILER={COMPILER}"])
 
 
 REMOTE: dict[str, Callable[[], None]] = {"ottla": build_ottla}
@@ -114,28 +123,37 @@ def files_of(directory: Path) -> list[Entry]:
 
 
 def package() -> list[Entry]:
-    """Ottla as a wheel, and what it needs, at the versions that the gate runs."""
+    """Ottla's source, which is made a wheel by the image's own Python, and what it needs, at the gate's versions."""
     made = jvm.cache_dir() / "images" / "package"
     made.mkdir(parents=True, exist_ok=True)
-    for old in made.glob("*.whl"):
-        old.unlink()
-    # Nothing compiled: it is for whatever Python the base has.
-    run("env", "OTTLA_COMPILE=no", *PIP, "wheel", "--no-deps", "--wheel-dir", made, ROOT)
-    (wheel,) = made.glob("*.whl")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    project = pyproject()["project"]
     texts = {"requirements.txt": project["dependencies"], "constraints.txt": project["optional-dependencies"]["dev"]}
     for name, lines in texts.items():
         (made / name).write_text("\n".join([*lines, ""]), encoding="utf-8")
-    return [*files_of(HERE / "ottla"), *((name, made / name) for name in texts), (f"package/{wheel.name}", wheel)]
+    return [
+        *files_of(HERE / "ottla"),
+        *((name, made / name) for name in texts),
+        *((f"package/{path.relative_to(ROOT)}", path) for path in source()),
+    ]
+
+
+def source() -> Iterator[Path]:
+    """The files of which a wheel is made."""
+    for name in BESIDE_THE_SOURCE:
+        yield ROOT / name
+    for path in sorted((ROOT / "ottla").rglob("*")):
+        if path.is_file() and path.suffix not in MADE_HERE:
+            yield path
 
 
 def wheels(context: Mapping[str, Path]) -> Path:
-    """The wheels that Ottla needs, for the base's Python and not for the one that runs this."""
+    """The wheels that Ottla needs, and those that make one of it, for the base's Python and not for ours."""
     requirements, constraints = context["requirements.txt"], context["constraints.txt"]
-    digest = jvm.digest(requirements.read_bytes() + constraints.read_bytes())
+    for_the_build = pyproject()["build-system"]["requires"]
+    digest = jvm.digest(requirements.read_bytes() + constraints.read_bytes() + "\n".join(for_the_build).encode())
     target = jvm.cache_dir() / "images" / f"wheels-{SUITE_PYTHON}-{digest}"
     platforms = [f"--platform=manylinux_{glibc}_{platform.machine()}" for glibc in GLIBCS]
-    wanted = ("-r", requirements, "-c", constraints)
+    wanted = ("-r", requirements, "-c", constraints, *for_the_build)
     options = ("--only-binary=:all:", f"--python-version={SUITE_PYTHON}", *platforms, *wanted)
     jvm.made_once(target, lambda directory: pip("download", *options, "--dest", directory))
     return target

@@ -72,6 +72,14 @@ def test_the_host_is_told_localhost_and_the_network_the_host_name(images: Images
         assert told(node, 19092) == [(node.get_container_id()[:12], 19092)]
 
 
+def test_records_are_looked_into_by_what_is_compiled(images: Images) -> None:
+    """In Python each costs forty times as much."""
+    kind = "from ottla.wire.records.check import look; print(type(look).__name__)"
+    with a_node(images) as node:
+        status, told = node.exec(["/opt/ottla/bin/python", "-c", kind])
+    assert (status, told) == (0, b"builtin_function_or_method\n")
+
+
 def test_it_works_from_the_host_as_it_is(images: Images) -> None:
     """`docker run -p 9092:9092`: this very port, so it has to be free."""
     with socket.socket() as holder:
