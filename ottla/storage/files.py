@@ -144,7 +144,10 @@ class OsFile:
             data = data[written:]
 
     def truncate(self, size_bytes: int) -> None:
-        os.ftruncate(self._fd, size_bytes)
+        # ext4 remembers of a file that was cut to nothing, even if nothing was in it, and writes all of it to the disk
+        # when it is closed (its mount option auto_da_alloc): whoever closes waits for that.
+        if size_bytes or self.size():
+            os.ftruncate(self._fd, size_bytes)
 
     def sync(self) -> None:
         _sync(self._fd)

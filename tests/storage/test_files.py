@@ -113,6 +113,17 @@ def test_truncation_cuts_and_extends_with_zeros(file: OsFile) -> None:
     assert file.read_at(0, 10) == b"ab\0\0"
 
 
+def test_a_file_that_is_empty_already_is_not_cut(disk: OsDisk, file: OsFile) -> None:
+    """The system would tell by the file's time."""
+    disk.set_modified(file.path, 1_700_000_000_123)
+    file.truncate(0)
+    assert file.modified_ms() == 1_700_000_000_123
+    file.write_at(0, (b"abcde",), 5)
+    file.truncate(0)
+    assert file.size() == 0
+    assert file.modified_ms() > 1_700_000_000_123
+
+
 def test_an_open_file_tells_when_it_was_modified_whatever_its_name(disk: OsDisk, file: OsFile) -> None:
     disk.set_modified(file.path, 1_700_000_000_123)
     disk.remove(file.path)
