@@ -12,7 +12,6 @@ import lz4.frame  # type: ignore[import-untyped]
 
 from ottla.wire.compression import Buffer, Codec, corrupt
 
-_INPUT_BYTES = 65536
 # Kafka's default level of 9 stands for the fast compressor, which has no levels; any other is the slow one's.
 _KAFKA_DEFAULT_LEVEL = 9
 _FAST = 0
@@ -39,9 +38,8 @@ def chunks(data: Buffer, bytes_max: int, chunk_bytes: int) -> Iterator[bytes]:
     context = lz4.frame.create_decompression_context()
     position, is_end = 0, False
     while not is_end:
-        piece = view[position : position + _INPUT_BYTES]
         try:
-            output, used_bytes, is_end = lz4.frame.decompress_chunk(context, piece, max_length=chunk_bytes)
+            output, used_bytes, is_end = lz4.frame.decompress_chunk(context, view[position:], max_length=chunk_bytes)
         except RuntimeError as error:
             raise corrupt(Codec.LZ4, error) from error
         position += used_bytes

@@ -22,6 +22,8 @@ except ImportError:
 
 # Records that are longer on average are looked into where they lie: to copy them would cost more than Python does.
 LONG_BYTES = 1 << 14
+# What is taken out of a codec at once: each piece costs as much as looking into twenty records, and they fit a cache.
+PIECE_BYTES = 1 << 17
 # A compressed record that is longer is not held in memory.
 HELD_BYTES_MAX = 1 << 20
 
@@ -58,7 +60,7 @@ def look_into_plain(batch: RecordBatch) -> Told | None:
 
 def look_into_compressed(batch: RecordBatch, *, bytes_max: int) -> Told | None:
     """The same for compressed records, while they come out of the codec."""
-    pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max)
+    pieces = chunks(batch.codec, batch.records_data, bytes_max=bytes_max, chunk_bytes=PIECE_BYTES)
     data = next(pieces, b"")
     found = look(data, 0, batch.count, 0)
     if found is None:
