@@ -90,6 +90,12 @@ class MemoryFile:
     def truncate(self, size_bytes: int) -> None:
         del self.data[size_bytes:]
 
+    def reserve(self, position: int, size_bytes: int) -> None:
+        """Memory is taken when it is needed."""
+
+    def give_back(self) -> None:
+        """There is nothing to give back."""
+
     def sync(self) -> None:
         """It is as safe as it will ever be."""
 

@@ -13,8 +13,10 @@ import fcntl
 import mmap
 import os
 import shutil
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Protocol, TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -22,6 +24,15 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 BUFFERS_PER_WRITE_MAX = os.sysconf("SC_IOV_MAX") if "SC_IOV_MAX" in os.sysconf_names else 16
 # Sizes and times are all Kafka's files need, so metadata beyond the size need not reach the disk.
 _sync = getattr(os, "fdatasync", os.fsync)
+# Linux: take room for bytes from a position on, which may be behind the end; the size stays (FS_IOC_RESVSP64). What is
+# asked for has the form of fcntl's locks.
+_RESERVE, _RESERVED = 0x4030582A, struct.Struct("=hh4xqqiI16x")
+# On others there is nothing to gain, or room is taken in memory (tmpfs) or for good.
+_RESERVES_ON = "ext4"
+_MOUNTS = "/proc/self/mountinfo"
+_BLOCK_BYTES = 512
+# What a file may take beyond its size without having room reserved: its last page, and where the pages lie.
+_BESIDES_BYTES_MAX = 64 << 10
 
 
 class File(Protocol):
@@ -42,6 +53,12 @@ class File(Protocol):
         """Write all buffers, `size_bytes` in sum, one after the other. After an error any part of them may be there."""
 
     def truncate(self, size_bytes: int) -> None: ...
+
+    def reserve(self, position: int, size_bytes: int) -> None:
+        """Take room on the disk for what will be written there, where writing is cheaper so. The size stays."""
+
+    def give_back(self) -> None:
+        """Room that is reserved behind the end is free for others again."""
 
     def sync(self) -> None:
         """Return when all that was written is on the disk. After an error nothing is known about any of it."""
@@ -149,6 +166,17 @@ class OsFile:
         if size_bytes or self.size():
             os.ftruncate(self._fd, size_bytes)
 
+    def reserve(self, position: int, size_bytes: int) -> None:
+        with suppress(OSError):  # a disk that is nearly full, say: then there is no room ahead
+            if _file_system(os.fstat(self._fd).st_dev) == _RESERVES_ON:
+                fcntl.ioctl(self._fd, _RESERVE, _RESERVED.pack(0, os.SEEK_SET, position, size_bytes, 0, 0))
+
+    def give_back(self) -> None:
+        stat = os.fstat(self._fd)
+        if stat.st_blocks * _BLOCK_BYTES > stat.st_size + _BESIDES_BYTES_MAX:
+            os.ftruncate(self._fd, stat.st_size)
+            os.utime(self._fd, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # nothing was written
+
     def sync(self) -> None:
         _sync(self._fd)
 
@@ -164,6 +192,19 @@ class OsFile:
     def __del__(self) -> None:
         # Segments let go of files that readers may still hold; the last to let go closes (see open_files).
         self.close()
+
+
+@cache
+def _file_system(device: int) -> str:
+    """What kind of file system has this number; nothing where the system does not say."""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    with suppress(OSError), open(_MOUNTS, encoding="utf-8", errors="replace") as mounts:
+        for line in mounts:
+            # The third word is the number. Options follow, as many as there are, then a dash and the kind (proc(5)).
+            place, _, kind = line.partition(" - ")
+            if place.split()[2] == number:
+                return kind.split()[0]
+    return ""
 
 
 class OsEntry:

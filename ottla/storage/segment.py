@@ -11,6 +11,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TypeAlias
 
@@ -19,6 +20,7 @@ from ottla.storage.files import Buffer, Disk, File
 from ottla.storage.log_config import INT_MAX, LogConfig
 from ottla.storage.offset_index import OffsetIndex
 from ottla.storage.open_files import OpenFiles
+from ottla.storage.room_ahead import AHEAD_BYTES_MAX, SIZE_BYTES_MIN, room_ahead
 from ottla.storage.sparse_index import IndexDamaged
 from ottla.storage.time_index import TimeIndex
 from ottla.storage.transaction_index import AbortedSearch, TransactionIndex
@@ -58,6 +60,7 @@ class Segment:
 
     __slots__ = (
         "_file",
+        "_room_end",
         "base_offset",
         "created_ms",
         "directory",
@@ -117,6 +120,8 @@ class Segment:
         self.must_rebuild = False
         self.touched = True
         self._file: File | None = None
+        # Up to here there is room, or none is asked for.
+        self._room_end = max(size_bytes, SIZE_BYTES_MIN)
 
     def path(self, suffix: str) -> str:
         return os.path.join(self.directory, file_stem(self.base_offset) + suffix + self.suffix)
@@ -148,6 +153,8 @@ class Segment:
 
     def append(self, buffers: Sequence[Buffer], size_bytes: int, batches: Iterable[Placed]) -> None:
         """Write whole batches. After an error nothing has changed but bytes behind the end."""
+        if self.size_bytes + size_bytes > self._room_end:
+            self._take_room(size_bytes)
         (self._file or self.file).write_at(self.size_bytes, buffers, size_bytes)
         position = self.size_bytes
         for last_offset, max_timestamp, batch_bytes in batches:
@@ -156,6 +163,15 @@ class Segment:
             position += batch_bytes
         self.touched = True
         self.size_bytes = position
+
+    def _take_room(self, size_bytes: int) -> None:
+        """Have room on the disk for these bytes, and for some that will follow them."""
+        ahead_bytes = 0
+        with suppress(OSError):
+            ahead_bytes = room_ahead(self.size_bytes, self.disk.free_bytes(self.directory))
+        if ahead_bytes:
+            self.file.reserve(self.size_bytes, size_bytes + ahead_bytes)
+        self._room_end = self.size_bytes + size_bytes + (ahead_bytes or AHEAD_BYTES_MAX)
 
     def note(self, last_offset: int, max_timestamp: int, position: int) -> None:
         """Index a batch if it is time for an entry."""
@@ -193,6 +209,7 @@ class Segment:
         """Write what the indexes still hold, the largest timestamp as the last entry: nothing will be appended here."""
         if self.file.size() > self.size_bytes:
             self.file.truncate(self.size_bytes)  # after a clean stop the size of the file is believed
+        self.file.give_back()
         if self.size_bytes:
             self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
         self.index.write()

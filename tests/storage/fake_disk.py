@@ -155,7 +155,10 @@ def page_version(
 class Inode:
     """A file without its name: its bytes as programs see them, as the disk has them, and what lies between."""
 
-    __slots__ = ("linked", "locked_in", "modified_ms", "opened_count", "pending", "seen", "stored", "stored_ms")
+    __slots__ = (
+        *("linked", "locked_in", "modified_ms", "opened_count", "pending", "reserved_end", "seen", "stored"),
+        "stored_ms",
+    )
 
     def __init__(self, now_ms: int) -> None:
         self.seen = bytearray()
@@ -164,6 +167,7 @@ class Inode:
         self.modified_ms = self.stored_ms = now_ms
         self.linked = True
         self.opened_count = 0
+        self.reserved_end = 0  # what it says is not promised, and nothing depends on it
         self.locked_in = -1  # the boot in which somebody took the lock
 
     def change(self, position: int, data: bytes | None) -> None:
@@ -338,6 +342,12 @@ class FakeFile:
             raise failure(errno.EINVAL, self.path)
         self._disk.truncate(self.path, inode, size_bytes)
 
+    def reserve(self, position: int, size_bytes: int) -> None:
+        self._alive().reserved_end = position + size_bytes
+
+    def give_back(self) -> None:
+        self._alive().reserved_end = 0
+
     def sync(self) -> None:
         self._disk.sync(self.path, self._alive())
 
@@ -438,6 +448,10 @@ class FakeDisk:
         """No more faults, and room enough."""
         self._faults.clear()
         self.capacity_bytes = 1 << 40
+
+    def reserved_end(self, path: str) -> int:
+        """Up to where room is reserved for a file; 0 if none is."""
+        return self._inode(path, create=False).reserved_end
 
     def leave_free(self, free_bytes: int) -> None:
         """Fill up the disk but for this many bytes."""

@@ -25,6 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import IO
 
+from ottla.storage import segment
 from ottla.storage.files import OsDisk
 from ottla.storage.offset_checkpoint import RECOVERY_POINTS
 from tests.storage import recovery_checks
@@ -36,6 +37,7 @@ IMAGE_BYTES = 48 << 20
 COMMIT_SECONDS = 300
 STEPS_MAX = 400
 MESSAGES_MAX = 300
+AHEAD_BYTES = 16 << 10
 SIZE = struct.Struct(">I")
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -45,6 +47,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def live(root: str, seed: int) -> None:
     """Take steps, and write the state of the model to standard output whenever it changes."""
+    if seed % 2:
+        take_room_early()
     history = History(OsDisk(), Random(seed), root)
     pipe = sys.stdout.buffer
 
@@ -56,6 +60,12 @@ def live(root: str, seed: int) -> None:
     history.witness = tell
     for _ in range(STEPS_MAX):
         history.step()
+
+
+def take_room_early() -> None:
+    """Logs as small as these take room ahead, from their first byte on."""
+    segment.SIZE_BYTES_MIN = 0
+    segment.room_ahead = lambda size_bytes, free_bytes: AHEAD_BYTES
 
 
 # -- the parent -------------------------------------------------------------------------------------------------------
@@ -125,12 +135,17 @@ def check_promises(cuts: PowerCuts) -> None:
     synced, unsynced = (disk.open(f"{living}/{name}", create=True) for name in ("synced", "unsynced"))
     for file in (synced, unsynced):
         file.write_at(0, (b"bytes",), 5)
-    synced.sync()
+    ahead = disk.open(f"{living}/ahead", create=True)
+    ahead.reserve(0, 1 << 20)
+    ahead.write_at(0, (b"into room that was there",), 24)
+    for file in (synced, ahead):
+        file.sync()
     disk.sync_directory(living)
     unsynced.write_at(0, (b"later",), 5)
     disk.rename(f"{living}/replaced", f"{living}/renamed")
     with cuts.cut() as found:
         assert (found / "synced").read_bytes() == b"bytes"
+        assert (found / "ahead").read_bytes() == b"into room that was there"
         assert (found / "unsynced").read_bytes() != b"later"
         assert not (found / "renamed").exists()
 

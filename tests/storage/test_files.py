@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -122,6 +123,50 @@ def test_a_file_that_is_empty_already_is_not_cut(disk: OsDisk, file: OsFile) -> 
     file.truncate(0)
     assert file.size() == 0
     assert file.modified_ms() > 1_700_000_000_123
+
+
+@pytest.fixture
+def file_in_memory(disk: OsDisk) -> Iterator[OsFile]:
+    path = f"/dev/shm/ottla-{os.getpid()}"
+    file = disk.open(path, create=True)
+    yield file
+    file.close()
+    disk.remove(path)
+
+
+def taken_bytes(file: OsFile) -> int:
+    return os.fstat(file.fileno()).st_blocks * 512
+
+
+def test_room_is_reserved_behind_the_end_on_ext4_and_given_back(disk: OsDisk, file: OsFile) -> None:
+    file.write_at(0, (b"abc",), 3)
+    file.reserve(3, 4 << 20)
+    disk.set_modified(file.path, 1_700_000_000_123)
+    # So `stat` calls all of that family.
+    kind = subprocess.run(["stat", "-f", "-c", "%T", file.path], capture_output=True, text=True, check=True).stdout
+    assert (taken_bytes(file) >= 4 << 20) == (kind.strip() == "ext2/ext3")
+    file.give_back()
+    assert taken_bytes(file) <= 64 << 10
+    assert (file.size(), file.read_at(0, 10), file.modified_ms()) == (3, b"abc", 1_700_000_000_123)
+
+
+def test_what_is_written_into_reserved_room_stays(file: OsFile) -> None:
+    file.reserve(0, 1 << 20)
+    file.write_at(0, (b"a" * 200_000,), 200_000)
+    file.give_back()
+    file.write_at(200_000, (b"b" * 200_000,), 200_000)
+    assert file.read_at(0, 1 << 20) == b"a" * 200_000 + b"b" * 200_000
+
+
+def test_no_room_is_reserved_in_memory(file_in_memory: OsFile) -> None:
+    file_in_memory.reserve(0, 1 << 20)
+    assert taken_bytes(file_in_memory) == 0
+
+
+def test_room_that_is_not_there_is_not_reserved_and_nobody_is_told(file: OsFile) -> None:
+    file.reserve(0, 1 << 60)
+    assert file.size() == 0
+    assert taken_bytes(file) <= 64 << 10
 
 
 def test_an_open_file_tells_when_it_was_modified_whatever_its_name(disk: OsDisk, file: OsFile) -> None:

@@ -422,3 +422,47 @@ def test_looking_for_aborted_transactions_opens_no_file_if_there_are_none() -> N
     segment = again(disk, filled(disk))
     assert segment.aborted(BASE, BASE + 20) == ([], False)
     assert len(segment.open_files.line) == 0
+
+
+def grown(disk: FakeDisk, segment: Segment, *sizes: int) -> list[int]:
+    """Appends of these sizes; up to where room was reserved after each."""
+    ends = []
+    for size_bytes in sizes:
+        segment.append([bytes(size_bytes)], size_bytes, [(BASE, NOW_MS, size_bytes)])
+        ends.append(disk.reserved_end(f"{STEM}.log"))
+    return ends
+
+
+def test_a_log_that_grows_takes_an_eighth_more_up_to_a_bound() -> None:
+    disk = FakeDisk()
+    segment = segment_on(disk)
+    segment.create()
+    mb = 1 << 20
+    # The third is the first beyond eight megabytes, and the fourth finds room that is there.
+    assert grown(disk, segment, 7 * mb, mb, mb, mb, 60 * mb, 10 * mb) == [
+        *(0, 0, 9 * mb + mb, 9 * mb + mb),
+        70 * mb + 10 * mb // 8,
+        80 * mb + 8 * mb,
+    ]
+    segment.finish()
+    assert disk.reserved_end(f"{STEM}.log") == 0
+
+
+def test_no_room_is_taken_ahead_on_a_disk_that_has_little() -> None:
+    disk = FakeDisk()
+    segment = segment_on(disk)
+    segment.create()
+    grown(disk, segment, 8 << 20)
+    disk.leave_free(50 << 20)
+    assert grown(disk, segment, 8 << 20) == [0]
+    disk.leave_free(1 << 40)
+    # It is not asked about at each append.
+    assert grown(disk, segment, 8 << 20, 1 << 20) == [0, (25 << 20) + (3 << 20)]
+
+
+def test_a_log_that_is_opened_again_takes_room_with_the_first_append() -> None:
+    disk = FakeDisk()
+    segment = segment_on(disk)
+    segment.create()
+    grown(disk, segment, 16 << 20)
+    assert grown(disk, again(disk, segment), 1 << 10) == [(18 << 20) + (1 << 10)]
