@@ -1,6 +1,6 @@
 """How much room on the disk a log takes ahead of its end.
 
-Where the file system finds room for each page that is written, that is a fifth to a third of what writing costs, and
+Where the file system finds room for each page that is written, that is a sixth to a third of what writing costs, and
 logs that grow side by side lie in many pieces. So a log that grows has some reserved at a time: an eighth of what it
 has, up to a bound, and only from a disk that has far more than that. What is left over is given back when a segment is
 finished; until then logs take an eighth more than they hold, at most.
