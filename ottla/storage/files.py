@@ -27,7 +27,7 @@ _sync = getattr(os, "fdatasync", os.fsync)
 # Linux: take room for bytes from a position on, which may be behind the end; the size stays (FS_IOC_RESVSP64). What is
 # asked for has the form of fcntl's locks.
 _RESERVE, _RESERVED = 0x4030582A, struct.Struct("=hh4xqqiI16x")
-# On others there is nothing to gain, or room is taken in memory (tmpfs) or for good.
+# Where it was measured to pay. On tmpfs room would be taken in memory.
 _RESERVES_ON = "ext4"
 _MOUNTS = "/proc/self/mountinfo"
 _BLOCK_BYTES = 512
@@ -175,7 +175,8 @@ class OsFile:
         stat = os.fstat(self._fd)
         if stat.st_blocks * _BLOCK_BYTES > stat.st_size + _BESIDES_BYTES_MAX:
             os.ftruncate(self._fd, stat.st_size)
-            os.utime(self._fd, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # nothing was written
+            with suppress(PermissionError):  # the file of another user
+                os.utime(self._fd, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # nothing was written
 
     def sync(self) -> None:
         _sync(self._fd)

@@ -8,7 +8,7 @@ finished; until then logs take an eighth more than they hold, at most.
 
 from __future__ import annotations
 
-# From this size on: to reserve less than a megabyte costs more than it saves. And no more than that.
+# Smaller logs take none: to reserve less than a megabyte costs more than it saves. And nobody takes more than that.
 SIZE_BYTES_MIN = 8 << 20
 AHEAD_BYTES_MAX = 8 << 20
 SHARE = 8
@@ -17,7 +17,6 @@ FREE_TIMES_MIN = 100
 
 
 def room_ahead(size_bytes: int, free_bytes: int) -> int:
-    """For a file of this size; 0 for none."""
+    """For a file that has grown to this size, which is not a small one; 0 for none."""
     wanted_bytes = min(size_bytes // SHARE, AHEAD_BYTES_MAX)
-    is_worth_it = size_bytes >= SIZE_BYTES_MIN and wanted_bytes * FREE_TIMES_MIN <= free_bytes
-    return wanted_bytes if is_worth_it else 0
+    return wanted_bytes if wanted_bytes * FREE_TIMES_MIN <= free_bytes else 0

@@ -166,12 +166,12 @@ class Segment:
 
     def _take_room(self, size_bytes: int) -> None:
         """Have room on the disk for these bytes, and for some that will follow them."""
-        ahead_bytes = 0
+        end, ahead_bytes = self.size_bytes + size_bytes, 0
         with suppress(OSError):
-            ahead_bytes = room_ahead(self.size_bytes, self.disk.free_bytes(self.directory))
+            ahead_bytes = room_ahead(end, self.disk.free_bytes(self.directory))
         if ahead_bytes:
             self.file.reserve(self.size_bytes, size_bytes + ahead_bytes)
-        self._room_end = self.size_bytes + size_bytes + (ahead_bytes or AHEAD_BYTES_MAX)
+        self._room_end = end + (ahead_bytes or AHEAD_BYTES_MAX)
 
     def note(self, last_offset: int, max_timestamp: int, position: int) -> None:
         """Index a batch if it is time for an entry."""

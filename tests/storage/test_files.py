@@ -150,6 +150,18 @@ def test_room_is_reserved_behind_the_end_on_ext4_and_given_back(disk: OsDisk, fi
     assert (file.size(), file.read_at(0, 10), file.modified_ms()) == (3, b"abc", 1_700_000_000_123)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_room_is_given_back_in_a_file_of_another_user(file: OsFile) -> None:
+    """One that Apache Kafka wrote, say: the time of such a file is not ours to set."""
+    file.reserve(0, 4 << 20)
+    os.seteuid(65534)
+    try:
+        file.give_back()
+    finally:
+        os.seteuid(0)
+    assert taken_bytes(file) <= 64 << 10
+
+
 def test_what_is_written_into_reserved_room_stays(file: OsFile) -> None:
     file.reserve(0, 1 << 20)
     file.write_at(0, (b"a" * 200_000,), 200_000)

@@ -438,12 +438,8 @@ def test_a_log_that_grows_takes_an_eighth_more_up_to_a_bound() -> None:
     segment = segment_on(disk)
     segment.create()
     mb = 1 << 20
-    # The third is the first beyond eight megabytes, and the fourth finds room that is there.
-    assert grown(disk, segment, 7 * mb, mb, mb, mb, 60 * mb, 10 * mb) == [
-        *(0, 0, 9 * mb + mb, 9 * mb + mb),
-        70 * mb + 10 * mb // 8,
-        80 * mb + 8 * mb,
-    ]
+    # The second is the first beyond eight megabytes, and the third finds room that is there.
+    assert grown(disk, segment, 7 * mb, 9 * mb, mb, 63 * mb, 10 * mb) == [0, 18 * mb, 18 * mb, 88 * mb, 98 * mb]
     segment.finish()
     assert disk.reserved_end(f"{STEM}.log") == 0
 
@@ -457,7 +453,7 @@ def test_no_room_is_taken_ahead_on_a_disk_that_has_little() -> None:
     assert grown(disk, segment, 8 << 20) == [0]
     disk.leave_free(1 << 40)
     # It is not asked about at each append.
-    assert grown(disk, segment, 8 << 20, 1 << 20) == [0, (25 << 20) + (3 << 20)]
+    assert grown(disk, segment, 8 << 20, 8 << 20) == [0, 36 << 20]
 
 
 def test_a_log_that_is_opened_again_takes_room_with_the_first_append() -> None:
@@ -465,4 +461,4 @@ def test_a_log_that_is_opened_again_takes_room_with_the_first_append() -> None:
     segment = segment_on(disk)
     segment.create()
     grown(disk, segment, 16 << 20)
-    assert grown(disk, again(disk, segment), 1 << 10) == [(18 << 20) + (1 << 10)]
+    assert grown(disk, again(disk, segment), 8 << 20) == [27 << 20]
