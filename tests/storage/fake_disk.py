@@ -156,7 +156,14 @@ class Inode:
     """A file without its name: its bytes as programs see them, as the disk has them, and what lies between."""
 
     __slots__ = (
-        *("linked", "locked_in", "modified_ms", "opened_count", "pending", "reserved_end", "seen", "stored"),
+        "linked",
+        "locked_in",
+        "modified_ms",
+        "opened_count",
+        "pending",
+        "reserved_end",
+        "seen",
+        "stored",
         "stored_ms",
     )
 
