@@ -33,6 +33,7 @@ from ottla.server.readiness import Readiness
 from ottla.server.replication_throttles import ReplicationThrottles
 from ottla.server.routes import Handler, Route, Serving
 from ottla.server.transport import ReceiveBuffers
+from ottla.storage.log_config import LONG_MAX
 from ottla.storage.log_directories import LogDirectories
 from ottla.storage.offset_checkpoint import TopicPartition
 from ottla.wire.errors import ErrorCode, KafkaError
@@ -108,10 +109,13 @@ class Broker:
         self._by_id: dict[bytes, dict[int, Partition]] = {}
         # By the bytes that name a partition in a Produce: with the topic's name, and with its id.
         self.quick_partitions: tuple[dict[bytes, Partition], dict[bytes, Partition]] = ({}, {})
+        # What is to be written when the pass ends, and what is to be called then. Nearly every request says both.
         self._staged: dict[Partition, None] = {}
+        self.staged: Callable[[Partition], None] = self._staged.setdefault
         # Those whose last write has failed.
         self._unwritable: set[Partition] = set()
         self._after_pass: list[Callable[[], None]] = []
+        self.after_pass: Callable[[Callable[[], None]], None] = self._after_pass.append
         # What is to be done when a connection has ended; done once.
         self.when_closed: dict[Connection, Callable[[], None]] = {}
         self._answered: dict[Connection, None] = {}
@@ -234,14 +238,6 @@ class Broker:
 
     # The pass
 
-    def staged(self, partition: Partition) -> None:
-        """The partition has batches to be written when the pass ends."""
-        self._staged[partition] = None
-
-    def after_pass(self, work: Callable[[], None]) -> None:
-        """Call this when the logs have been written."""
-        self._after_pass.append(work)
-
     def has_answers(self, connection: Connection) -> None:
         """Answers of this connection were completed in somebody's pass."""
         self._answered[connection] = None
@@ -254,35 +250,36 @@ class Broker:
             self.after_pass(lambda: work(False))
 
     def end_pass(self) -> None:
-        self.settle()
-        self.send_answers()
+        if self._staged or self._after_pass:
+            self.settle()
+        if self._answered:
+            self.send_answers()
 
     def settle(self) -> None:
         """Write what is staged, and let those answer who waited for that: what comes next in the pass builds on it."""
         while self._staged or self._after_pass:
-            staged, self._staged = self._staged, {}
+            staged = list(self._staged)
+            self._staged.clear()
             for partition in staged:
-                self._commit(partition)
-            work, self._after_pass = self._after_pass, []
+                try:
+                    partition.commit()
+                except Exception:
+                    log.exception("%s cannot be written", partition)
+                    partition.commit_error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake")
+                if partition.commit_error is not None or self._unwritable:
+                    self._note_writing(partition)
+                if partition.log.failure is not None:
+                    self._storage_failed(partition)
+                if partition.log.config.flush_messages < LONG_MAX and partition.must_flush_first:
+                    self.flush_soon(partition)
+            work = list(self._after_pass)
+            self._after_pass.clear()
             for finish in work:
                 try:
                     finish()
                 except Exception:
                     # Our own mistake. One client gets no answer; whose pass this is has nothing to do with it.
                     log.exception("an answer cannot be made")
-
-    def _commit(self, partition: Partition) -> None:
-        try:
-            partition.commit()
-        except Exception:
-            log.exception("%s cannot be written", partition)
-            partition.commit_error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake")
-        if partition.commit_error is not None or self._unwritable:
-            self._note_writing(partition)
-        if partition.log.failure is not None:
-            self._storage_failed(partition)
-        if partition.must_flush_first:
-            self.flush_soon(partition)
 
     def _note_writing(self, partition: Partition) -> None:
         """Tell the owner when a log cannot be written, and when it can again; not at every request in between."""

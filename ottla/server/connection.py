@@ -25,7 +25,7 @@ from ottla.server.line_places import InLine, Slot
 from ottla.server.parking import Pending
 from ottla.server.sparing_log import SparingLog
 from ottla.server.transport import BYTES_PER_TURN_MAX, Piece, SocketTransport
-from ottla.wire.framing import FrameReader, FramingError
+from ottla.wire.framing import Frame, FrameReader, FramingError
 
 if TYPE_CHECKING:
     from ottla.server.broker import Broker
@@ -50,6 +50,7 @@ WARM_SECONDS = 0.1
 class Connection:
     __slots__ = (
         "_can_go_on",
+        "_clock",
         "_drained",
         "_failure",
         "_has_ended",
@@ -65,10 +66,12 @@ class Connection:
         "_line",
         "_may_be_cold",
         "_may_have_more",
+        "_only",
         "_parked",
         "_pass_count",
         "_queue",
         "_reader",
+        "_receive_into",
         "_transport",
         "_unsent_bytes",
         "active_at",
@@ -77,6 +80,7 @@ class Connection:
         "listener_name",
         "principal",
         "serving",
+        "stand_in_line",
     )
 
     def __init__(self, broker: Broker, transport: SocketTransport, listener_name: str, client_host: str) -> None:
@@ -85,12 +89,18 @@ class Connection:
         self.serving = broker.serving_on(listener_name)
         self.client_host = client_host
         self.principal = "User:ANONYMOUS"
-        self.active_at = trio.current_time()
+        self._clock = trio.lowlevel.current_clock().current_time
+        self.active_at = self._clock()
         self._transport = transport
+        self._receive_into = transport.receive_into
         self._reader = FrameReader(broker.config.socket_request_max_bytes)
+        # The request that came last, if it came alone: the reader does not know of it.
+        self._only: Frame | None = None
         # Answers on their way, and before them in time, places for those that are not all there yet.
         self._queue: deque[Piece] = deque()
         self._line: deque[InLine] = deque()
+        # Keep a place for an answer that comes in this pass, or after the sync that follows it.
+        self.stand_in_line = self._line.append
         self._unsent_bytes = 0
         # Answers of several pieces may hold ranges of files, and these may not be in memory.
         self._may_be_cold = False
@@ -189,7 +199,7 @@ class Connection:
             if is_looked_at:
                 count = self._take()
                 if count is not None:
-                    self.active_at = trio.current_time()
+                    self.active_at = self._clock()
                     return count > 0
             is_looked_at = True
             self._pass_count = 0
@@ -203,19 +213,30 @@ class Connection:
 
     def _take(self) -> int | None:
         """Receive what has come, where a large request has begun if one has: how many bytes; None if nothing has."""
-        window = self._reader.window()
-        if window is not None:
-            room_bytes = len(window)
-            count = self._transport.receive_into(window)
-            self._reader.fill(count or 0)
-        else:
-            data = self.broker.receive_buffers.take()
-            room_bytes = len(data)
-            count = self._transport.receive_into(data)
-            if count is not None:
-                self._reader.receive_data(data, count)
-        if count is not None:
-            self._may_have_more = count == room_bytes or self._has_ended
+        reader = self._reader
+        if reader.has_rest and (window := reader.window()) is not None:
+            return self._take_more(window)
+        data = self.broker.receive_buffers.take()
+        try:
+            count = self._receive_into(data)
+        except BlockingIOError:
+            return None
+        self._only = None if self._is_stopped else reader.whole(data, count)
+        if self._only is None:
+            reader.receive_data(data, count)
+        self._may_have_more = count == len(data) or self._has_ended
+        return count
+
+    def _take_more(self, window: memoryview) -> int | None:
+        """The same where a large request has begun."""
+        room_bytes, count = len(window), 0
+        try:
+            count = self._receive_into(window)
+        except BlockingIOError:
+            return None
+        finally:
+            self._reader.fill(count)
+        self._may_have_more = count == room_bytes or self._has_ended
         return count
 
     async def _sleep(self) -> None:
@@ -257,9 +278,10 @@ class Connection:
                 self._may_have_more = count is not None  # the task finds the end too, and ends
                 break
             has_passed = True
-            self.active_at = trio.current_time()
+            self.active_at = self._clock()
             self.handle_pass(sends=False)
-            self._count_held()
+            if self._is_holding or self._reader.has_rest:
+                self._count_held()
             if self._is_behind or not self._may_have_more:
                 break
         if not (self._is_behind or self._may_have_more):
@@ -300,7 +322,8 @@ class Connection:
         self._is_behind = False
         self._is_in_pass = True
         try:
-            for frame in self._reader.frames():
+            only, self._only = self._only, None
+            for frame in self._reader.frames() if only is None else (only,):
                 dispatch.handle(broker, self, frame, now_ms)
                 if len(self._line) >= LINE_LENGTH_MAX or self._unsent_bytes > UNSENT_BYTES_MAX or self._is_stopped:
                     self._is_stopped = bool(self._line)
@@ -312,7 +335,8 @@ class Connection:
             self._is_in_pass = False
             if sends:
                 self.send()
-            self._reader.keep(self.broker.receive_buffers)
+            if self._reader.has_rest:
+                self._reader.keep(broker.receive_buffers)
 
     @property
     def parked_count(self) -> int:
@@ -341,10 +365,6 @@ class Connection:
         pending.place = slot
         self._line.append(slot)
         self._is_stopped = pending.stops_line
-
-    def stand_in_line(self, place: InLine) -> None:
-        """Keep a place for an answer that comes in this pass, or after the sync that follows it."""
-        self._line.append(place)
 
     def advance(self) -> None:
         """Move answers that are ready from the line to the queue."""
@@ -388,7 +408,7 @@ class Connection:
 
     def send_from_elsewhere(self) -> None:
         """The same, for answers completed in somebody else's pass."""
-        self.active_at = trio.current_time()
+        self.active_at = self._clock()
         self.send()
         if self._queue and self._drained is None and not self._is_closed:
             self.broker.start_soon(self.drain)
@@ -440,8 +460,11 @@ class Connection:
         is_in_use = self.active_at > trio.current_time() - LINGER_SECONDS_MAX or self._last_bytes > 0
         while self._last_bytes > 0 and not self._is_closed:
             data = self.broker.receive_buffers.take()
-            with memoryview(data) as window:
-                count = self._transport.receive_into(window[: self._last_bytes])
+            try:
+                with memoryview(data) as window:
+                    count = self._receive_into(window[: self._last_bytes])
+            except BlockingIOError:
+                break
             if not count:
                 break
             self._last_bytes -= count
@@ -468,8 +491,11 @@ class Connection:
         """Closing while something comes would reset the connection, and the client might lose its last answers."""
         self._transport.end_sending()
         with trio.move_on_after(LINGER_SECONDS_MAX):
-            while not self._is_closed and (count := self._transport.receive_into(bytearray(4096))) != 0:
-                if count is None:
+            while not self._is_closed:
+                try:
+                    if not self._receive_into(bytearray(4096)):
+                        break
+                except BlockingIOError:
                     await self._wait_readable()
 
     def cut_off(self, why: str) -> None:
@@ -486,7 +512,8 @@ class Connection:
         self._is_closed = True
         self._reader.forget()
         self.broker.half_received.release(self)
-        line, self._line = self._line, deque()
+        line = list(self._line)
+        self._line.clear()
         for slot in line:
             if slot.pending is not None:
                 slot.pending.abandon()

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 # Key, version, correlation id, length of the client id: both request headers begin so.
 _HEADER = struct.Struct(">hhih")
+HEADER_BYTES = _HEADER.size
 PRODUCE = int(ApiKey.PRODUCE)
 _CORRELATION = struct.Struct(">ii")
 _CORRELATION_AND_TAGS = struct.Struct(">iiB")
@@ -42,9 +43,9 @@ class CloseConnection(Exception):
 def handle(broker: Broker, connection: Connection, frame: Frame, now_ms: int) -> None:
     """Answer one request, or park its answer in the connection's line."""
     data, start, end = frame
-    if end - start < _HEADER.size:
+    if end - start < HEADER_BYTES:
         raise CloseConnection(f"a request of {end - start} bytes")
-    key, version, correlation_id, _ = _HEADER.unpack_from(data, start)
+    key, version, correlation_id, id_bytes = _HEADER.unpack_from(data, start)
     serving = connection.serving.get(key)
     if serving is None:
         broker.load_rest()
@@ -56,12 +57,11 @@ def handle(broker: Broker, connection: Connection, frame: Frame, now_ms: int) ->
         _refuse_version(broker, connection, serving, version, correlation_id)
         return
     faults = broker.faults
-    if (
-        serving.quick is not None
-        and faults is None
-        and serving.quick(broker, connection, frame, version, correlation_id, now_ms)
-    ):
-        return
+    quick = serving.quick
+    if quick is not None and faults is None:
+        position = start + HEADER_BYTES + id_bytes if id_bytes > 0 else start + HEADER_BYTES
+        if quick(broker, connection, frame, position, version, correlation_id, now_ms):
+            return
     try:
         client_id, position = _read_header(data, start, end, is_flexible=version >= serving.first_flexible)
         request = serving.request.decode(data, version, position, end)
@@ -100,7 +100,7 @@ def _run(serving: Serving, handler: Handler, context: Context, request: Any) -> 
 def _read_header(data: bytes | bytearray, start: int, end: int, *, is_flexible: bool) -> tuple[str | None, int]:
     """The client id, and where the request itself begins."""
     length: int = _HEADER.unpack_from(data, start)[3]
-    position = start + _HEADER.size
+    position = start + HEADER_BYTES
     stop = position + max(length, 0)
     # The compiled decoder reads what is unusual: tagged fields, or a header that does not end in the frame.
     if stop >= end or (is_flexible and data[stop]) or length < -1:

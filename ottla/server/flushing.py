@@ -11,7 +11,8 @@ from collections.abc import Callable
 import trio
 
 from ottla.server.partition import Partition
-from ottla.storage.log import Flush, Log
+from ottla.storage.flush import Flush
+from ottla.storage.log import Log
 from ottla.wire.errors import KafkaError
 
 FlushedPartition = tuple[Partition, Flush]

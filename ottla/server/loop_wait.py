@@ -73,14 +73,14 @@ class LoopWait(trio.abc.Instrument):
         parts: LoopParts,
         clients: select.epoll,
         serve: Callable[[list[Event]], None],
-        must_look: Callable[[], bool] = lambda: False,
+        due: Sized = (),
     ) -> None:
-        """`must_look` says whether a look is due that must not wait, and is told of even if nobody has come."""
+        """While anything is `due`, a look must not wait, and is told of even if nobody has come."""
         self._parts = parts
         self._trios = parts.epoll.fileno()
         self._clients = clients
         self._serve = serve
-        self._must_look = must_look
+        self._due = due
         # Where the task sleeps that has taken over.
         self._takers = trio.lowlevel.ParkingLot()
         # Those who have let trio go first, which lets newcomers in, who may have come before them.
@@ -115,7 +115,7 @@ class LoopWait(trio.abc.Instrument):
 
         Where it has something to do already there is one look: others that are always busy do not keep clients waiting.
         """
-        runnable = self._parts.runnable
+        runnable, due = self._parts.runnable, self._due
         end = time.monotonic() + seconds
         wait_seconds = min(seconds, LINGER_SECONDS)
         if self._left:
@@ -124,7 +124,7 @@ class LoopWait(trio.abc.Instrument):
             if runnable:
                 return False
         while True:
-            must_look = self._must_look()
+            must_look = bool(due)
             events = self._clients.poll(0 if must_look else wait_seconds, EVENTS_MAX)
             if not (events or must_look) and wait_seconds == LINGER_SECONDS:
                 self._takers.unpark_all()
@@ -143,14 +143,14 @@ class LoopWait(trio.abc.Instrument):
 
 @contextmanager
 def loop_wait(
-    clients: select.epoll, serve: Callable[[list[Event]], None], must_look: Callable[[], bool] = lambda: False
+    clients: select.epoll, serve: Callable[[list[Event]], None], due: Sized = ()
 ) -> Iterator[LoopWait | None]:
     """A wait to take over, or None where that cannot be: only one node of those in a loop may."""
     parts = loop_parts()
     if parts is None or _is_taken.get():
         yield None
         return
-    wait = LoopWait(parts, clients, serve, must_look)
+    wait = LoopWait(parts, clients, serve, due)
     _is_taken.set(True)
     trio.lowlevel.add_instrument(wait)
     try:

@@ -16,7 +16,7 @@ from ottla.cluster.metadata_log import MetadataLogError
 from ottla.cluster.quorum_state import FILE_NAME, ElectionState, format_quorum_state, parse_quorum_state
 from ottla.cluster.raft_log import PRIMORDIAL_EPOCH, OffsetAndEpoch
 from ottla.storage.files import Disk
-from ottla.storage.log import Flush
+from ottla.storage.flush import Flush
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_loading import open_log
 from ottla.storage.log_reading import read

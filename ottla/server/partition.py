@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 from ottla.cluster.in_sync_replicas import InSyncReplicas
 from ottla.server.metrics import TopicTraffic
+from ottla.storage.appended import Appended
 from ottla.storage.files import Buffer
-from ottla.storage.log import Appended, Log
+from ottla.storage.log import Log
 from ottla.storage.producer_state import AppendOrigin
 from ottla.wire.errors import ErrorCode, KafkaError
 

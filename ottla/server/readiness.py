@@ -28,6 +28,7 @@ from ottla.server.loop_wait import EVENTS_MAX, LINGER_SECONDS, Event, loop_wait
 log = logging.getLogger(__name__)
 
 HAS_EPOLL = hasattr(select, "epoll")
+READABLE: int = select.EPOLLIN if HAS_EPOLL else 0
 # So many are answered together, if their work is small: who comes first waits for the work of the others.
 ANSWERS_TOGETHER = 16
 ANSWER_WITHIN_SECONDS = 0.0005
@@ -93,7 +94,7 @@ class Readiness:
     async def run(self) -> None:
         if not HAS_EPOLL:
             return
-        with select.epoll() as epoll, loop_wait(epoll, self._serve, lambda: self.must_look) as wait:
+        with select.epoll() as epoll, loop_wait(epoll, self._serve, self._after_look) as wait:
             self._epoll, self._waits_for_trio = epoll, wait is not None
             looked_at = -LINGER_SECONDS
             try:
@@ -115,17 +116,21 @@ class Readiness:
     def _serve(self, events: list[Event]) -> None:
         self.is_looking = True
         try:
-            if len(events) <= ANSWERS_TOGETHER:
-                self._serve_few(events)
-            else:
+            if len(events) > ANSWERS_TOGETHER:
                 self._serve_crowd(events)
+            else:
+                for fileno, event in events:
+                    reader = self._readers.get(fileno)  # one before it may have closed it
+                    if reader is not None and reader.ready(has_ended=event != READABLE):
+                        reader.answer_ready()
             if self._after_look:
                 self._do_after_look(may_be_more=bool(events))
         finally:
             self.is_looking = False
 
     def _do_after_look(self, *, may_be_more: bool) -> None:
-        work, self._after_look = self._after_look, []
+        work = list(self._after_look)
+        self._after_look.clear()
         for go_on in work:
             try:
                 go_on(may_be_more)
@@ -133,18 +138,12 @@ class Readiness:
                 log.exception("those who came together are not answered")
         self._end_pass()
 
-    def _serve_few(self, events: list[Event]) -> None:
-        for fileno, event in events:
-            reader = self._readers.get(fileno)  # one before it may have closed it
-            if reader is not None and reader.ready(has_ended=event != select.EPOLLIN):
-                reader.answer_ready()
-
     def _serve_crowd(self, events: list[Event]) -> None:
         answering: list[Reader] = []
         answer_at = 0.0
         for fileno, event in events:
             reader = self._readers.get(fileno)
-            if reader is not None and reader.ready(has_ended=event != select.EPOLLIN):
+            if reader is not None and reader.ready(has_ended=event != READABLE):
                 if not answering:
                     answer_at = self._monotonic() + ANSWER_WITHIN_SECONDS
                 answering.append(reader)

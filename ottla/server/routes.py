@@ -27,8 +27,8 @@ class Route(NamedTuple):
 
     `handler(context, request)` returns the response, a Pending, or None where no answer is due. `on_error` makes the
     response that says the whole request failed. `advertised` differs from `versions` for Produce alone. `quick` is
-    tried first, where there is one: it answers requests of the usual shape out of their bytes, and returns whether it
-    has. What is not told is answered to those who ask all the same.
+    tried first, where there is one: told where the client id ends, it answers requests of the usual shape out of their
+    bytes, and returns whether it has. What is not told is answered to those who ask all the same.
     """
 
     request: type[Request]
@@ -36,7 +36,7 @@ class Route(NamedTuple):
     handler: Handler
     on_error: Callable[[Any, KafkaError], Any]
     advertised: Versions | None = None
-    quick: Callable[[Any, Any, Frame, int, int, int], bool] | None = None
+    quick: Callable[[Any, Any, Frame, int, int, int, int], bool] | None = None
     is_told: bool = True
 
     @property

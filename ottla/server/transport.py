@@ -12,6 +12,7 @@ import socket
 import struct
 import termios
 from collections import deque
+from collections.abc import Callable
 from typing import TypeAlias
 
 from ottla.storage.files import Buffer, File
@@ -53,6 +54,8 @@ class FileRange:
 
 
 Piece: TypeAlias = Buffer | FileRange
+# Receive into this, not more than there is room for.
+Receive: TypeAlias = Callable[[bytearray | memoryview], int]
 
 
 class ReceiveBuffers:
@@ -104,12 +107,10 @@ class SocketTransport:
         self.socket = connected
         self._uses_sendfile = uses_sendfile
 
-    def receive_into(self, window: bytearray | memoryview) -> int | None:
-        """How many bytes have come, None if nothing has; 0 at the end of the stream."""
-        try:
-            return self.socket.recv_into(window)
-        except BlockingIOError:
-            return None
+    @property
+    def receive_into(self) -> Receive:
+        """How many bytes have come; 0 at the end of the stream, BlockingIOError if nothing has come."""
+        return self.socket.recv_into
 
     def waiting_bytes(self) -> int:
         """How much has come that was not received."""

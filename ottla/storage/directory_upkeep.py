@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ottla.storage.batch_scan import LogFileDamaged
-from ottla.storage.log import FULL_DISK, Flush
+from ottla.storage.flush import Flush
+from ottla.storage.log import FULL_DISK
 from ottla.storage.log_config import LONG_MAX
 from ottla.storage.log_directory import HostedLog, LogDirectory
 from ottla.storage.log_trimming import retire_old_segments

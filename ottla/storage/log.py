@@ -19,25 +19,28 @@ import errno
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
-from operator import itemgetter
-from typing import NamedTuple, NoReturn, TypeAlias, cast
+from typing import NoReturn, TypeAlias
 
-from ottla.storage.files import Buffer, Disk, File
+from ottla.storage.appended import Appended
+from ottla.storage.files import Buffer, Disk
+from ottla.storage.flush import Flush
 from ottla.storage.leader_epochs import LeaderEpochs
 from ottla.storage.log_config import INT_MAX, LogConfig
 from ottla.storage.open_files import OpenFiles
+from ottla.storage.open_transactions import CompletedTransaction
 from ottla.storage.producer_checks import read_marker
 from ottla.storage.producer_entry import NO_OFFSET
 from ottla.storage.producer_snapshot import ProducerSnapshots
 from ottla.storage.producer_state import AppendOrigin, ProducerState
-from ottla.storage.recompression import PRODUCER, as_topic_wants
+from ottla.storage.recompression import as_topic_wants
 from ottla.storage.record_check import check_client_batch, single_batch
-from ottla.storage.replay import reload_producers, replay_batch
+from ottla.storage.replay import note_completed, reload_producers
 from ottla.storage.segment import LOG_SUFFIX, Placed, Room, Segment
 from ottla.storage.segments import Segments
+from ottla.storage.usual_batch import usual_batch
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import NO_TIMESTAMP, RecordBatch, iter_batches
-from ottla.wire.records.batch import ASSIGNED
+from ottla.wire.records.batch import ASSIGNED, PREFIX_BYTES
 
 # Where offsets begin is remembered for the ends of so many recent appends and reads.
 BOUNDARIES_MAX = 512
@@ -50,41 +53,8 @@ ASSIGNED_BYTES = ASSIGNED.size
 NO_ROOM = Room(-1, NO_TIMESTAMP - 1, -1)
 
 
-class Appended(tuple[int, int, int, bool]):
-    """What became of a batch. A duplicate has the offsets that it was given when it came first.
-
-    There is one for each append: a bare tuple with names takes half the time of a named one.
-    """
-
-    __slots__ = ()
-
-    first_offset = cast("int", property(itemgetter(0)))
-    last_offset = cast("int", property(itemgetter(1)))
-    append_time_ms = cast("int", property(itemgetter(2)))
-    is_duplicate = cast("bool", property(itemgetter(3)))
-
-
 # The position in a segment at which a batch begins or the last one ends.
 Boundary: TypeAlias = tuple[Segment, int]
-
-
-class Flush(NamedTuple):
-    """A sync to be run where it does not hurt, in another thread if need be; `Log.flushed` when it is done."""
-
-    end_offset: int
-    # How the log was when it began: see Log.flushed.
-    cut_count: int
-    name_count: int
-    finished: tuple[Segment, ...]
-    files: tuple[File, ...]
-    disk: Disk
-    directory: str | None
-
-    def run(self) -> None:
-        for file in self.files:
-            file.sync()
-        if self.directory is not None:
-            self.disk.sync_directory(self.directory)
 
 
 class Log:
@@ -147,7 +117,8 @@ class Log:
         """Readers may see records below this offset. It goes back only where the log is truncated."""
         assert self.high_watermark <= offset <= self.end_offset, (self.high_watermark, offset, self.end_offset)
         self.high_watermark = offset
-        self.producers.advance_high_watermark(offset)
+        if self.producers.transactions.first_unstable_offset is not None:
+            self.producers.advance_high_watermark(offset)
 
     def reconfigure(self, config: LogConfig) -> None:
         """From now on the topic's configuration is this."""
@@ -170,23 +141,33 @@ class Log:
         """
         if self.failure is not None:
             self.refuse()
-        batch = single_batch(memoryview(records), self.config.max_message_bytes)
-        if origin is CLIENT:
-            batch = check_client_batch(batch, self.config, now_ms)
-        elif batch.is_control:
-            self._write_early()  # if there is no space for what its index must say, that concerns nobody else
-        if self.config.compression_type != PRODUCER:
-            batch = as_topic_wants(batch, self.config)
+        view = memoryview(records)
+        first_offset = self._staged_end
+        usual = usual_batch(view, self.config, now_ms) if origin is CLIENT else None
+        if usual is not None and usual[3] < 0:  # no producer who must be known
+            length, delta, max_timestamp, _ = usual
+            buffers = (ASSIGNED.pack(first_offset, length, leader_epoch), view[ASSIGNED_BYTES:])
+            self._place(buffers, length + PREFIX_BYTES, first_offset, delta, max_timestamp, leader_epoch, now_ms)
+            return Appended((first_offset, first_offset + delta, NO_TIMESTAMP, False))
+        batch = self._checked(view, now_ms, origin) if usual is None else RecordBatch(view)
         if batch.producer_id >= 0 and (known := self.producers.check(batch, origin, committed_end=self.high_watermark)):
             return Appended((known.first_offset, known.last_offset, known.timestamp, True))
-        first_offset = self._staged_end
         append_time_ms = NO_TIMESTAMP
         if self.config.log_append_time:
             append_time_ms = batch.max_timestamp = now_ms
         if batch.end > self.config.segment_bytes:
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {batch.end} bytes does not fit a segment")
-        self._place(batch, first_offset, leader_epoch, now_ms, append_time_ms)
+        self._place_batch(batch, first_offset, leader_epoch, now_ms, append_time_ms)
         return Appended((first_offset, self._staged_end - 1, append_time_ms, False))
+
+    def _checked(self, view: memoryview, now_ms: int, origin: AppendOrigin) -> RecordBatch:
+        """The batch as it is to be stored."""
+        batch = single_batch(view, self.config.max_message_bytes)
+        if origin is CLIENT:
+            batch = check_client_batch(batch, self.config, now_ms)
+        elif batch.is_control:
+            self._write_early()  # if there is no space for what its index must say, that concerns nobody else
+        return as_topic_wants(batch, self.config)
 
     def append_replicated(self, records: Buffer, *, now_ms: int) -> None:
         """Take whole batches as a follower: offsets and epochs are the leader's. All are checked before any is written.
@@ -199,7 +180,7 @@ class Log:
         self.epochs.forget_announced()
         try:
             for batch in batches:
-                self._place(batch, batch.base_offset, batch.leader_epoch, now_ms, NO_TIMESTAMP)
+                self._place_batch(batch, batch.base_offset, batch.leader_epoch, now_ms, NO_TIMESTAMP)
             self.commit()
         except KafkaError:
             self._lost = None
@@ -215,30 +196,48 @@ class Log:
                 read_marker(batch)  # one that cannot be read must not be found out when others are staged
             expected_offset = batch.next_offset
 
-    def _place(self, batch: RecordBatch, base_offset: int, leader_epoch: int, now_ms: int, append_time_ms: int) -> None:
+    def _place_batch(
+        self, batch: RecordBatch, base_offset: int, leader_epoch: int, now_ms: int, append_time_ms: int
+    ) -> None:
         """Put a batch that has been checked among those to be written."""
-        size_bytes = batch.end - batch.start
-        last_offset = base_offset + batch.last_offset_delta
-        max_timestamp = batch.max_timestamp
+        # What a leader assigns comes first in a batch and lies outside its CRC: it is made anew, the rest stays.
+        buffers: tuple[Buffer, Buffer]
+        if append_time_ms == NO_TIMESTAMP:
+            assigned = ASSIGNED.pack(base_offset, batch.batch_length, leader_epoch)
+            buffers = (assigned, batch.view[batch.start + ASSIGNED_BYTES : batch.end])
+        else:
+            buffers = (batch.assigned_header(base_offset, leader_epoch, append_time_ms), batch.records_data)
+        delta, size_bytes = batch.last_offset_delta, batch.size_bytes
+        self._place(buffers, size_bytes, base_offset, delta, batch.max_timestamp, leader_epoch, now_ms)
+        if batch.producer_id >= 0:
+            batch.base_offset = base_offset
+            completed = self.producers.apply(batch, now_ms)
+            if completed is not None:
+                self._complete(completed)
+
+    def _place(
+        self,
+        buffers: tuple[Buffer, Buffer],
+        size_bytes: int,
+        base_offset: int,
+        delta: int,
+        max_timestamp: int,
+        leader_epoch: int,
+        now_ms: int,
+    ) -> None:
+        """Have these bytes of a batch written, and know where it ends."""
+        last_offset = base_offset + delta
         room = self._room
         if size_bytes > room.bytes_left or max_timestamp > room.last_timestamp or last_offset > room.last_offset:
             room = self._make_room(size_bytes, max_timestamp, base_offset, last_offset, now_ms)
         if leader_epoch > self.epochs.written_epoch:
             self._begin_epoch(leader_epoch)
-        # What a leader assigns comes first in a batch and lies outside its CRC: it is made anew, the rest stays.
-        if append_time_ms == NO_TIMESTAMP:
-            assigned = ASSIGNED.pack(base_offset, batch.batch_length, leader_epoch)
-            self._buffers += (assigned, batch.view[batch.start + ASSIGNED_BYTES : batch.end])
-        else:
-            self._buffers += (batch.assigned_header(base_offset, leader_epoch, append_time_ms), batch.records_data)
+        self._buffers += buffers
         self._placed.append((last_offset, max_timestamp, size_bytes))
         room.bytes_left -= size_bytes
         self._staged_bytes += size_bytes
         self._staged_end = last_offset + 1
         self._staged_ms = now_ms
-        if batch.producer_id >= 0:
-            batch.base_offset = base_offset
-            self._take_in(batch, now_ms)
 
     def _make_room(self, size_bytes: int, max_timestamp: int, base_offset: int, last_offset: int, now_ms: int) -> Room:
         """Roll if the active segment cannot take this batch; find out how much it takes until we must ask again."""
@@ -255,13 +254,12 @@ class Log:
         self._room.bytes_left = max(self._room.bytes_left, size_bytes)
         return self._room
 
-    def _take_in(self, batch: RecordBatch, now_ms: int) -> None:
-        """Tell the producers' state of a batch that has been staged.
-
-        A marker may move the last stable offset, but not before the high watermark is beyond it, thus in the log.
+    def _complete(self, completed: CompletedTransaction) -> None:
+        """A marker has been staged. It may move the last stable offset, but not before the high watermark is beyond it,
+        thus in the log.
         """
         try:
-            replay_batch(self.producers, self.segments.active, batch, now_ms)
+            note_completed(self.producers, self.segments.active, completed)
         except OSError as error:
             self._write_failed(error)
 
@@ -284,8 +282,10 @@ class Log:
             active.append(self._buffers, self._staged_bytes, self._placed)
         except OSError as error:
             self._write_failed(error)
-        self.end_offset = self.producers.end_offset = self._staged_end
-        self.remember(self.end_offset, (active, active.size_bytes))
+        end_offset = self.end_offset = self.producers.end_offset = self._staged_end
+        self.boundaries[end_offset] = (active, active.size_bytes)
+        if len(self.boundaries) > BOUNDARIES_MAX:
+            self._forget_boundaries()
         self._buffers = []
         self._placed = []
         self._staged_bytes = 0
@@ -411,11 +411,13 @@ class Log:
 
     def remember(self, offset: int, boundary: Boundary) -> None:
         """Note where an offset begins: somebody is about to read from there."""
-        boundaries = self.boundaries
-        boundaries[offset] = boundary
-        if len(boundaries) > BOUNDARIES_MAX:
-            # By halves: each append comes through here, and dropping one at a time costs as much as keeping it.
-            self.boundaries = dict(islice(boundaries.items(), BOUNDARIES_MAX // 2, None))
+        self.boundaries[offset] = boundary
+        if len(self.boundaries) > BOUNDARIES_MAX:
+            self._forget_boundaries()
+
+    def _forget_boundaries(self) -> None:
+        """By halves: each append notes one, and dropping one at a time costs as much as keeping it."""
+        self.boundaries = dict(islice(self.boundaries.items(), BOUNDARIES_MAX // 2, None))
 
     # Reaching the disk
 

@@ -62,13 +62,13 @@ class ProducerState:
     __slots__ = (
         "_latest",
         "_producers",
-        "_transactions",
         "_verifications",
         "end_offset",
         "expiration_ms",
         "is_verification_required",
         "producers_max",
         "topic_partition",
+        "transactions",
     )
 
     def __init__(
@@ -85,7 +85,7 @@ class ProducerState:
         self.producers_max = producers_max
         self.is_verification_required = is_verification_required
         self.end_offset = 0
-        self._transactions = OpenTransactions()
+        self.transactions = OpenTransactions()
         self._producers: dict[int, ProducerEntry] = {}
         self._latest: ProducerEntry | None = None
         self._verifications = Verifications()
@@ -211,7 +211,7 @@ class ProducerState:
         if attributes & TRANSACTIONAL_FLAG:
             if entry.transaction_first_offset < 0:
                 entry.transaction_first_offset = base_offset
-                self._transactions.begin(producer_id, base_offset)
+                self.transactions.begin(producer_id, base_offset)
             if self._verifications.by_producer:
                 self._verifications.appended(producer_id, batch.producer_epoch, is_marker=False)
         return None
@@ -260,18 +260,18 @@ class ProducerState:
 
     def stable_offset_after(self, completed: CompletedTransaction) -> int:
         """How far all would be decided if this transaction were complete: what the transaction index stores with it."""
-        return self._transactions.stable_offset_after(completed)
+        return self.transactions.stable_offset_after(completed)
 
     def complete(self, completed: CompletedTransaction) -> None:
         """The transaction index knows of it. Readers go on once the high watermark is past the marker."""
-        self._transactions.complete(completed)
+        self.transactions.complete(completed)
 
     def advance_high_watermark(self, high_watermark: int) -> None:
-        self._transactions.replicated_to(high_watermark)
+        self.transactions.replicated_to(high_watermark)
 
     def last_stable_offset(self, high_watermark: int, log_start_offset: int) -> int:
         """Up to here, exclusive, every transaction is decided and its outcome replicated."""
-        unstable = self._transactions.first_unstable_offset
+        unstable = self.transactions.first_unstable_offset
         if unstable is None or unstable >= high_watermark:
             return high_watermark
         return max(unstable, log_start_offset)
@@ -279,12 +279,12 @@ class ProducerState:
     @property
     def first_unstable_offset(self) -> int | None:
         """Where the oldest transaction began that is undecided, or decided but not replicated."""
-        return self._transactions.first_unstable_offset
+        return self.transactions.first_unstable_offset
 
     @property
     def first_undecided_offset(self) -> int | None:
         """Where the oldest transaction without a marker began, replicated or not: the cleaner's bound."""
-        return self._transactions.first_undecided_offset
+        return self.transactions.first_undecided_offset
 
     def has_ongoing_transaction(self, producer_id: int, epoch: int) -> bool:
         entry = self._producers.get(producer_id)
@@ -292,7 +292,7 @@ class ProducerState:
 
     def has_late_transaction(self, now_ms: int, transaction_timeout_ms_max: int) -> bool:
         """Whether the oldest transaction hangs: its producer has been silent for longer than one may last (KIP-664)."""
-        producer_id = self._transactions.oldest_producer_id
+        producer_id = self.transactions.oldest_producer_id
         entry = None if producer_id is None else self._producers.get(producer_id)
         if entry is None or entry.last_timestamp <= 0:
             return False
@@ -317,7 +317,7 @@ class ProducerState:
         """Know nothing of what is before this offset."""
         self._producers.clear()
         self._latest = None
-        self._transactions.clear()
+        self.transactions.clear()
         self.end_offset = end_offset
 
     def restore(self, entries: Iterable[ProducerEntry], end_offset: int, now_ms: int) -> None:
@@ -329,7 +329,7 @@ class ProducerState:
             self._producers[entry.producer_id] = entry
         for entry in sorted(loaded, key=lambda entry: entry.transaction_first_offset):
             if entry.transaction_first_offset >= 0:
-                self._transactions.begin(entry.producer_id, entry.transaction_first_offset)
+                self.transactions.begin(entry.producer_id, entry.transaction_first_offset)
 
     def truncate_and_reload(
         self, snapshots: ProducerSnapshots, log_start_offset: int, log_end_offset: int, now_ms: int
@@ -354,5 +354,5 @@ class ProducerState:
 
     def advance_log_start(self, log_start_offset: int) -> None:
         """The log now begins here. Markers before it wait for nothing; the producers are remembered all the same."""
-        self._transactions.replicated_to(log_start_offset)
+        self.transactions.replicated_to(log_start_offset)
         self.end_offset = max(self.end_offset, log_start_offset)

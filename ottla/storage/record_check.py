@@ -33,7 +33,7 @@ from ottla.wire.records.batch import (
 # Decompressed, a batch may be larger than max.message.bytes, but not without end.
 DECOMPRESSED_BYTES_MAX = 256 << 20
 CODECS = frozenset(Codec)
-NONE = int(Codec.NONE)
+NONE, LZ4 = int(Codec.NONE), int(Codec.LZ4)
 # Where a batch, and a message of the formats before it, has its length; and the least that such a message may have.
 LENGTH_POSITION, LEGACY_LENGTH_MIN = 8, 14
 # Behind the magic number of an lz4 frame: version 1 and independent blocks, nothing reserved. Java reads no others.
@@ -82,7 +82,7 @@ def check_client_batch(batch: RecordBatch, config: LogConfig, now_ms: int) -> Re
     if batch.producer_id > NO_PRODUCER_ID and batch.base_sequence < 0:
         raise _invalid(f"producer {batch.producer_id} sent sequence number {batch.base_sequence}")
     codec = attributes & CODEC_MASK
-    told = look_into_plain(batch) if codec == NONE else _look_into_compressed(batch, codec)
+    told = look_into_plain(batch) if codec == NONE else look_into_codec(batch)
     largest_timestamp, is_in_order = told or look_into(batch, bytes_max=DECOMPRESSED_BYTES_MAX)
     stored, is_believed = batch, config.log_append_time or largest_timestamp == batch.max_timestamp
     if config.compact or not (is_believed and _says_what_it_should(batch, config, now_ms)):
@@ -102,10 +102,12 @@ def _out_of_order(stored: RecordBatch, batch: RecordBatch, config: LogConfig) ->
     return stored
 
 
-def _look_into_compressed(batch: RecordBatch, codec: int) -> Told | None:
+def look_into_codec(batch: RecordBatch) -> Told | None:
+    """What compressed records say; None if their fields do not fit. KafkaError if the codec cannot be read."""
+    codec = batch.attributes & CODEC_MASK
     if codec not in CODECS:
         raise _cannot_decompress(f"there is no compression codec {codec}")
-    if codec == Codec.LZ4:
+    if codec == LZ4:
         _check_lz4_flags(batch)
     try:
         return look_into_compressed(batch, bytes_max=DECOMPRESSED_BYTES_MAX)

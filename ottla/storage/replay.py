@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ottla.storage.batch_scan import believed_entries
+from ottla.storage.open_transactions import CompletedTransaction
 from ottla.storage.producer_snapshot import ProducerSnapshots
 from ottla.storage.producer_state import ProducerState
 from ottla.storage.recall import recall
@@ -22,8 +23,12 @@ def replay_batch(producers: ProducerState, segment: Segment, batch: RecordBatch,
     OSError from the index: the transaction stays undecided for readers, which is the safe side (KAFKA-7866).
     """
     completed = producers.apply(batch, now_ms)
-    if completed is None:
-        return
+    if completed is not None:
+        note_completed(producers, segment, completed)
+
+
+def note_completed(producers: ProducerState, segment: Segment, completed: CompletedTransaction) -> None:
+    """The second half of it, for a marker that ends a transaction."""
     if completed.is_aborted:
         segment.transactions.append(completed, producers.stable_offset_after(completed))
     producers.complete(completed)

@@ -12,6 +12,9 @@ class Segments:
     def __init__(self, segments: Iterable[Segment] = ()) -> None:
         self._items = sorted(segments, key=lambda segment: segment.base_offset)
         self._base_offsets = [segment.base_offset for segment in self._items]
+        # Asked for with each append; there is always one but while the only one is replaced.
+        self.active: Segment
+        self._find_active()
 
     def __iter__(self) -> Iterator[Segment]:
         """A snapshot: segments may be added and removed meanwhile."""
@@ -20,9 +23,9 @@ class Segments:
     def __len__(self) -> int:
         return len(self._items)
 
-    @property
-    def active(self) -> Segment:
-        return self._items[-1]
+    def _find_active(self) -> None:
+        if self._items:
+            self.active = self._items[-1]
 
     @property
     def first(self) -> Segment:
@@ -37,12 +40,14 @@ class Segments:
         assert at == len(self._items) or self._base_offsets[at] != segment.base_offset, segment.base_offset
         self._items.insert(at, segment)
         self._base_offsets.insert(at, segment.base_offset)
+        self._find_active()
 
     def remove(self, segment: Segment) -> None:
         at = bisect_left(self._base_offsets, segment.base_offset)
         assert self._items[at] is segment, segment.base_offset
         del self._items[at]
         del self._base_offsets[at]
+        self._find_active()
 
     def holding(self, offset: int) -> Segment | None:
         """The segment in whose range an offset lies; None before the first."""

@@ -56,7 +56,7 @@ class FrameReader:
     it is, large afterwards. Take all frames before giving more data: what is left over is copied.
     """
 
-    __slots__ = ("_data", "_end", "_growing", "_held", "_start", "_window", "frame_bytes_max")
+    __slots__ = ("_data", "_end", "_growing", "_held", "_start", "_window", "frame_bytes_max", "has_rest")
 
     def __init__(self, frame_bytes_max: int) -> None:
         self.frame_bytes_max = frame_bytes_max
@@ -69,6 +69,8 @@ class FrameReader:
         # A view of _data while that is the caller's and we stay in it: whoever would resize it is refused.
         self._held: memoryview | None = None
         self._window: memoryview | None = None
+        # Whether something has come that was not handed out; if not, there is nothing to keep or to go on with.
+        self.has_rest = False
 
     @property
     def pending_bytes(self) -> int:
@@ -85,6 +87,7 @@ class FrameReader:
     def receive_data(self, data: bytes | bytearray, size_bytes: int | None = None) -> None:
         """Take the next bytes of the stream: these, or so many of them. They must not change before `keep`."""
         assert self._window is None, "a window is open: fill it first"
+        self.has_rest = True
         if self._start == self._end:
             self._data, self._start, self._growing = data, 0, None
             self._end = len(data) if size_bytes is None else size_bytes
@@ -139,7 +142,7 @@ class FrameReader:
     def frames(self) -> Iterator[Frame]:
         """Every whole frame that is there now; FramingError once one is reached that cannot be."""
         while self._end - self._start >= PREFIX_BYTES:
-            size = self._announced()
+            (size,) = _SIZE.unpack_from(self._data, self._start)  # as `_announced` does, without another call for each
             if not 0 <= size <= self.frame_bytes_max:
                 raise FramingError(f"a frame of {size} bytes was announced, at most {self.frame_bytes_max} are allowed")
             start = self._start + PREFIX_BYTES
@@ -152,9 +155,17 @@ class FrameReader:
         if self._start == self._end:
             self.forget()  # a peer that falls silent now, for minutes maybe, costs nothing
 
+    def whole(self, data: bytes | bytearray, size_bytes: int) -> Frame | None:
+        """The frame that the next bytes of the stream are, if they are just one; None, with nothing done, if not."""
+        if self.has_rest or not PREFIX_BYTES < size_bytes <= PREFIX_BYTES + self.frame_bytes_max:
+            return None
+        (size,) = _SIZE.unpack_from(data)
+        return _new(Frame, (data, PREFIX_BYTES, size_bytes)) if size == size_bytes - PREFIX_BYTES else None
+
     def forget(self) -> None:
         """Let go of all that has come and was not handed out."""
         self._data, self._start, self._end, self._growing, self._held = b"", 0, 0, None, None
+        self.has_rest = False
 
     def window(self) -> memoryview | None:
         """Room to receive the rest of a large frame into directly, or None where `receive_data` is the way.

@@ -18,7 +18,7 @@ import trio.testing
 from ottla.server.connection import LINE_LENGTH_MAX, Connection
 from ottla.server.context import Context
 from ottla.server.routes import Route, versions
-from ottla.server.transport import SENDFILE_BYTES_MIN, Piece, SocketTransport
+from ottla.server.transport import SENDFILE_BYTES_MIN, Piece, Receive, SocketTransport
 from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.fetch import FetchRequest
 from ottla.wire.messages.produce import ProduceRequest
@@ -307,9 +307,13 @@ async def test_a_client_that_always_has_more_to_say_lets_others_speak(tmp_path: 
     class Flood(SocketTransport):
         """Whoever reads finds another request."""
 
-        def receive_into(self, window: bytearray | memoryview) -> int | None:
-            window[: len(flood)] = flood
-            return len(flood)
+        @property
+        def receive_into(self) -> Receive:
+            def receive(window: bytearray | memoryview) -> int:
+                window[: len(flood)] = flood
+                return len(flood)
+
+            return receive
 
         def send(self, queue: deque[Piece]) -> bool:
             queue.clear()
@@ -488,8 +492,12 @@ async def test_a_produce_without_answer_gets_none(tmp_path: Path) -> None:
 @in_trio
 async def test_whatever_the_network_says_ends_one_connection_quietly(tmp_path: Path, error: int) -> None:
     class Broken(SocketTransport):
-        def receive_into(self, window: bytearray | memoryview) -> int | None:
-            raise OSError(error, os.strerror(error))
+        @property
+        def receive_into(self) -> Receive:
+            def receive(window: bytearray | memoryview) -> int:
+                raise OSError(error, os.strerror(error))
+
+            return receive
 
     async with a_world(tmp_path) as world:
         theirs, ours = socket.socketpair()

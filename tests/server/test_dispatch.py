@@ -15,6 +15,7 @@ from ottla.server.dispatch import CloseConnection, encode
 from ottla.server.parking import Pending
 from ottla.server.routes import Route, versions
 from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.framing import Frame
 from ottla.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.wire.messages.fetch import FetchResponse
 from ottla.wire.messages.headers import RequestHeader
@@ -67,6 +68,26 @@ async def test_a_handler_knows_who_asks_and_in_which_version(
         assert (context.client_id, context.version) == (client_id, version)
         assert (context.client_host, context.listener_name) == ("127.0.0.1", "PLAINTEXT")
         assert context.principal == "User:ANONYMOUS"
+
+
+@pytest.mark.parametrize("client_id", ["client", "", None, "kähler", "x" * 300])
+@in_trio
+async def test_who_answers_from_the_bytes_is_told_where_the_client_id_ends(
+    tmp_path: Path, client_id: str | None
+) -> None:
+    seen: list[bytes] = []
+
+    def quick(broker: Any, connection: Any, frame: Frame, position: int, *told: int) -> bool:
+        seen.append(bytes(frame.data[position : frame.end]))
+        return False
+
+    route = Route(ApiVersionsRequest, versions(0, 3), answer, refused, quick=quick)
+    async with a_world(tmp_path, routes=(*ROUTES, route)) as world:
+        client = await world.connect()
+        request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
+        await client.stream.send_all(client.encode(request, 3, client_id))
+        await client.receive(ApiVersionsRequest, 3)
+        assert seen == [b"\0" + request.encode(3)]
 
 
 @in_trio

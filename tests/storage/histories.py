@@ -20,7 +20,8 @@ from ottla.storage.cleaner.pace import Pace
 from ottla.storage.cleaner.rewrite import rewrite
 from ottla.storage.directory_identity import Identity
 from ottla.storage.files import Disk
-from ottla.storage.log import Flush, Log
+from ottla.storage.flush import Flush
+from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.offset_checkpoint import read_offsets

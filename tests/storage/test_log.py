@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from ottla.storage.appended import Appended
 from ottla.storage.each_record import RecordsRejected
-from ottla.storage.log import BOUNDARIES_MAX, Appended, Log
+from ottla.storage.log import BOUNDARIES_MAX, Log
 from ottla.storage.log_config import INT_MAX
 from ottla.storage.log_reading import aborted_transactions, read
 from ottla.storage.log_trimming import truncate_to

@@ -31,7 +31,7 @@ from ottla.server.handlers.quick_produce import quick_produce
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
 from ottla.server.routes import Route, versions
-from ottla.storage.log import Appended
+from ottla.storage.appended import Appended
 from ottla.storage.record_check import NotOneBatch
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.produce import ProduceRequest, ProduceResponse

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ottla.server.partition import Partition
+from ottla.storage.appended import Appended
 from ottla.storage.each_record import RecordsRejected
-from ottla.storage.log import Appended
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.messages.produce import ProduceResponse
 

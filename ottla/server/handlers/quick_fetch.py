@@ -14,7 +14,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from ottla.cluster.log_divergence import NO_EPOCH, divergence
-from ottla.server.handlers.usual_shape import ONE, after_client_id, usual_partition
+from ottla.server.handlers.usual_shape import ONE, usual_partition
 from ottla.server.partition import Partition
 from ottla.server.replica_epochs import LogEpochs
 from ottla.server.transport import FileRange
@@ -53,14 +53,13 @@ _NO_REPLICA = -1
 
 
 def quick_fetch(
-    broker: Broker, connection: Connection, frame: Frame, version: int, correlation_id: int, now_ms: int
+    broker: Broker, connection: Connection, frame: Frame, position: int, version: int, correlation_id: int, now_ms: int
 ) -> bool:
     """Answer the request if it is of the usual shape and can be answered at once; False, with nothing done, if not."""
     if version < FIRST_VERSION:
         return False
-    data, start, end = frame
+    data, _, end = frame
     try:
-        position = after_client_id(data, start)
         tags, _, min_bytes, max_bytes, isolation, session_id, epoch, count = _OPENING.unpack_from(data, position)
         position += _OPENING.size
         session = broker.fetch_sessions.usual(session_id, epoch)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from ottla.server.handlers.usual_shape import ONE, after_client_id, usual_partition
+from ottla.server.handlers.usual_shape import ONE, usual_partition
 from ottla.wire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -42,14 +42,13 @@ _NO_TIMESTAMP = -1
 
 
 def quick_list_offsets(
-    broker: Broker, connection: Connection, frame: Frame, version: int, correlation_id: int, _now_ms: int
+    broker: Broker, connection: Connection, frame: Frame, position: int, version: int, correlation_id: int, _now_ms: int
 ) -> bool:
     """Answer the request if it is of the usual shape; False, with nothing done, if it is not or is to be refused."""
     if version < FIRST_VERSION:
         return False
-    data, start, end = frame
+    data, _, end = frame
     try:
-        position = after_client_id(data, start)
         tags, replica_id, isolation_level, topic_count = _OPENING.unpack_from(data, position)
         position += 7
         key_end = position + data[position] + _INDEX_BYTES

@@ -8,6 +8,7 @@ around them. Whatever is not of that shape, or would be refused, is left to `pro
 from __future__ import annotations
 
 import struct
+from functools import cache
 from typing import TYPE_CHECKING
 
 import trio
@@ -20,11 +21,13 @@ from ottla.server.handlers.produce_parts import (
     answer,
 )
 from ottla.server.handlers.quick_produce_many import ManyRequest, quick_produce_many
-from ottla.server.handlers.usual_shape import ONE, after_client_id, usual_partition
+from ottla.server.handlers.usual_shape import ONE, usual_partition
 from ottla.server.parking import Pending
 from ottla.server.partition import Partition
-from ottla.storage.log import Appended
+from ottla.storage.appended import Appended
+from ottla.storage.log_config import LONG_MAX
 from ottla.wire.errors import ErrorCode, KafkaError
+from ottla.wire.framing import PREFIX_BYTES
 from ottla.wire.messages.produce import ProduceResponse
 from ottla.wire.primitives import read_uvarint
 from ottla.wire.records.batch import HEADER_BYTES
@@ -46,10 +49,11 @@ _ID_BYTES = 16
 # The tags of partition, topic and request.
 _ENDING = b"\0\0\0"
 
-# An answer is this, the topic's name or id, one partition, its index, and that.
-_HEAD = struct.Struct(">iiBB")
-_TAIL = struct.Struct(">hqqqBBBBiB")
-_AROUND_BYTES = _HEAD.size - 4 + _TAIL.size
+
+@cache
+def _form(key_bytes: int) -> struct.Struct:
+    """An answer: its head, the bytes that name topic and partition, and what there is to say of that."""
+    return struct.Struct(f">iiBB{key_bytes}shqqqBBBBiB")
 
 
 class QuickProduce:
@@ -98,7 +102,7 @@ class QuickProduce:
             self._refuse(partition.commit_error)
         elif self._timeout_ms is not None:
             self._wait_for_all(self._timeout_ms)
-        elif partition.log.wants_flush:
+        elif partition.log.config.flush_messages < LONG_MAX and partition.log.wants_flush:
             partition.when_flushed(self._appended.last_offset + 1, self.fill)
         else:
             self._acknowledge()
@@ -117,10 +121,11 @@ class QuickProduce:
     def _acknowledge(self) -> None:
         first_offset, _, append_time_ms, _ = self._appended
         key = self._key
-        head = _HEAD.pack(_AROUND_BYTES + len(key), self._correlation_id, _NONE, ONE)
+        form = _form(len(key))
+        size_bytes, start_offset = form.size - PREFIX_BYTES, self._partition.log.start_offset
         # After the log's start: no errors of records, no message, no tags (twice), no throttling, no tags.
-        tail = _TAIL.pack(0, first_offset, append_time_ms, self._partition.log.start_offset, 1, 0, 0, 0, 0, 0)
-        self.pieces = [head + key + tail]
+        plain = (0, first_offset, append_time_ms, start_offset, 1, 0, 0, 0, 0, 0)
+        self.pieces = [form.pack(size_bytes, self._correlation_id, _NONE, ONE, key, *plain)]
         self._connection.advance()
 
     def fill(self, error: KafkaError | None) -> None:
@@ -143,14 +148,13 @@ class QuickProduce:
 
 
 def quick_produce(
-    broker: Broker, connection: Connection, frame: Frame, version: int, correlation_id: int, now_ms: int
+    broker: Broker, connection: Connection, frame: Frame, position: int, version: int, correlation_id: int, now_ms: int
 ) -> bool:
     """Take the request if it is of the usual shape; False, with nothing done, if it is not or is to be refused."""
     if version < FIRST_VERSION:
         return False
-    data, start, end = frame
+    data, _, end = frame
     try:
-        position = after_client_id(data, start)
         tags, transactional_id, acks, timeout_ms, topic_count = _OPENING.unpack_from(data, position)
         if tags or transactional_id or acks not in ACKNOWLEDGED or topic_count != ONE:
             return False
@@ -159,12 +163,20 @@ def quick_produce(
         if data[position + named_bytes] != ONE:
             many = ManyRequest(data, position, end, named_bytes, acks == ALL)
             return quick_produce_many(broker, connection, many, version, correlation_id, now_ms)
+        by_id = version >= FIRST_VERSION_WITH_IDS
         key = bytes(data[position : position + named_bytes + 5])
-        partition = usual_partition(broker, key, by_id=version >= FIRST_VERSION_WITH_IDS)
+        partition = broker.quick_partitions[by_id].get(key) or usual_partition(broker, key, by_id=by_id)
         waits_for_all = partition.in_sync is not None and acks == ALL
         if waits_for_all:
             broker.in_sync.check_enough(partition)
-        field_bytes, position = read_uvarint(data, position + named_bytes + 5)
+        position += named_bytes + 5
+        field_bytes, second = data[position], data[position + 1]
+        if field_bytes < 0x80:
+            position += 1
+        elif second < 0x80:
+            field_bytes, position = field_bytes + (second << 7) - 0x80, position + 2
+        else:
+            field_bytes, position = read_uvarint(data, position)
         records_end = end - 3
         if records_end - position != field_bytes - 1 or field_bytes <= HEADER_BYTES or data[records_end:end] != _ENDING:
             return False

@@ -19,7 +19,7 @@ from ottla.server.handlers.produce_parts import (
 )
 from ottla.server.handlers.usual_shape import ONE, usual_partition
 from ottla.server.partition import Partition
-from ottla.storage.log import Appended
+from ottla.storage.appended import Appended
 from ottla.storage.log_config import LONG_MAX
 from ottla.storage.record_check import NotOneBatch
 from ottla.wire.errors import KafkaError
@@ -151,10 +151,11 @@ def _batches(broker: Broker, request: ManyRequest, *, by_id: bool) -> list[Batch
     count, position = data[count_position] - 1, count_position + 1
     if not 1 < count < COUNT_MAX:
         return []
-    batches = []
+    batches, known = [], broker.quick_partitions[by_id]
     for _ in range(count):
         index = data[position : position + _INDEX_BYTES]
-        partition = usual_partition(broker, named_one + index, by_id=by_id)
+        key = named_one + index
+        partition = known.get(key) or usual_partition(broker, key, by_id=by_id)
         length, position = data[position + _INDEX_BYTES], position + _INDEX_BYTES + 1
         if length > _LENGTH_OF_ONE_BYTE_MAX:
             length, position = read_uvarint(data, position - 1)

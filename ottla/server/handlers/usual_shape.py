@@ -1,7 +1,7 @@
-"""What the usual requests have in common: where their fields begin, and which partition their bytes name.
+"""What the usual requests have in common: which partition their bytes name.
 
-Both request headers begin alike. A topic and one partition of it are the same bytes in every request of a client, so
-the bytes are the key under which the partition is found.
+A topic and one partition of it are the same bytes in every request of a client, so the bytes are the key under which
+the partition is found.
 """
 
 from __future__ import annotations
@@ -18,18 +18,9 @@ if TYPE_CHECKING:
 
 # An array of one.
 ONE = 2
-# Where the length of the client id lies, and what follows it.
-_CLIENT_ID_LENGTH = struct.Struct(">h")
-_CLIENT_ID_LENGTH_POSITION = 8
 _LENGTH_OF_ONE_BYTE_MAX = 0x7F
 # Behind the topic's name or id: one partition, and its index.
 _INDEX = struct.Struct(">Bi")
-
-
-def after_client_id(data: bytes | bytearray, start: int) -> int:
-    """Where the header's tags lie in a frame that begins there."""
-    length: int = _CLIENT_ID_LENGTH.unpack_from(data, start + _CLIENT_ID_LENGTH_POSITION)[0]
-    return start + 10 + max(length, 0)
 
 
 def usual_partition(broker: Broker, key: bytes, *, by_id: bool) -> Partition:

@@ -16,9 +16,9 @@ from ottla.wire.records.long_record import DoesNotFit, look_into_long
 from ottla.wire.records.record import bodies, check_count, is_emptied, parsed
 
 try:
-    from ottla.wire.records.compiled_look import look
+    from ottla.wire.records.compiled_look import look as look
 except ImportError:
-    from ottla.wire.records.look import look
+    from ottla.wire.records.look import look as look
 
 # Records that are longer on average are looked into where they lie: to copy them would cost more than Python does.
 LONG_BYTES = 1 << 14

@@ -9,8 +9,8 @@ import pytest
 
 from ottla.server.handlers.produce_parts import answer
 from ottla.server.partition import Partition
+from ottla.storage.appended import Appended
 from ottla.storage.each_record import RecordsRejected
-from ottla.storage.log import Appended
 from ottla.wire.errors import ErrorCode, KafkaError
 
 LEDGER = cast("Partition", SimpleNamespace(log=SimpleNamespace(start_offset=3)))

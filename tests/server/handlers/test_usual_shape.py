@@ -1,4 +1,4 @@
-"""Where the fields of a usual request begin, and which partition its bytes name."""
+"""Which partition the bytes of a usual request name."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ottla.server.handlers.usual_shape import ONE, after_client_id, usual_partition
+from ottla.server.handlers.usual_shape import ONE, usual_partition
 from ottla.wire.errors import KafkaError
-from tests.server.world import TOPIC_ID, Client, a_world, fetching, in_trio
+from tests.server.world import TOPIC_ID, a_world, in_trio
 
 INDEX = struct.Struct(">Bi")
-
-
-@pytest.mark.parametrize("client_id", [None, "", "client", "ümlaut"])
-def test_the_tags_of_the_header_follow_the_client_id(client_id: str | None) -> None:
-    request = fetching()
-    data = Client(None).encode(request, 17, client_id)  # type: ignore[arg-type]
-    position = after_client_id(data, 4)
-    assert data[position:] == b"\0" + request.encode(17)
 
 
 @pytest.mark.parametrize("by_id", [True, False])
