@@ -261,17 +261,7 @@ class Broker:
             staged = list(self._staged)
             self._staged.clear()
             for partition in staged:
-                try:
-                    partition.commit()
-                except Exception:
-                    log.exception("%s cannot be written", partition)
-                    partition.commit_error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake")
-                if partition.commit_error is not None or self._unwritable:
-                    self._note_writing(partition)
-                if partition.log.failure is not None:
-                    self._storage_failed(partition)
-                if partition.log.config.flush_messages < LONG_MAX and partition.must_flush_first:
-                    self.flush_soon(partition)
+                self.write(partition)
             work = list(self._after_pass)
             self._after_pass.clear()
             for finish in work:
@@ -280,6 +270,20 @@ class Broker:
                 except Exception:
                     # Our own mistake. One client gets no answer; whose pass this is has nothing to do with it.
                     log.exception("an answer cannot be made")
+
+    def write(self, partition: Partition) -> None:
+        """Write what is staged of it now; an error is left in its `commit_error`."""
+        try:
+            partition.commit()
+        except Exception:
+            log.exception("%s cannot be written", partition)
+            partition.commit_error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker made a mistake")
+        if partition.commit_error is not None or self._unwritable:
+            self._note_writing(partition)
+        if partition.log.failure is not None:
+            self._storage_failed(partition)
+        if partition.log.config.flush_messages < LONG_MAX and partition.must_flush_first:
+            self.flush_soon(partition)
 
     def _note_writing(self, partition: Partition) -> None:
         """Tell the owner when a log cannot be written, and when it can again; not at every request in between."""

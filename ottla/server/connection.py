@@ -23,9 +23,10 @@ from ottla.server.cold_reads import cold_range, fetch_in
 from ottla.server.dispatch import CloseConnection
 from ottla.server.line_places import InLine, Slot
 from ottla.server.parking import Pending
+from ottla.server.receiving import Receiver
 from ottla.server.sparing_log import SparingLog
 from ottla.server.transport import BYTES_PER_TURN_MAX, Piece, SocketTransport
-from ottla.wire.framing import Frame, FrameReader, FramingError
+from ottla.wire.framing import FramingError
 
 if TYPE_CHECKING:
     from ottla.server.broker import Broker
@@ -53,7 +54,6 @@ class Connection:
         "_clock",
         "_drained",
         "_failure",
-        "_has_ended",
         "_has_passed",
         "_is_behind",
         "_is_closed",
@@ -65,18 +65,16 @@ class Connection:
         "_last_bytes",
         "_line",
         "_may_be_cold",
-        "_may_have_more",
-        "_only",
         "_parked",
         "_pass_count",
         "_queue",
-        "_reader",
-        "_receive_into",
+        "_receiver",
         "_transport",
         "_unsent_bytes",
         "active_at",
         "broker",
         "client_host",
+        "is_alone",
         "listener_name",
         "principal",
         "serving",
@@ -92,10 +90,8 @@ class Connection:
         self._clock = trio.lowlevel.current_clock().current_time
         self.active_at = self._clock()
         self._transport = transport
-        self._receive_into = transport.receive_into
-        self._reader = FrameReader(broker.config.socket_request_max_bytes)
-        # The request that came last, if it came alone: the reader does not know of it.
-        self._only: Frame | None = None
+        request_bytes_max = broker.config.socket_request_max_bytes
+        self._receiver = Receiver(transport.receive_into, broker.receive_buffers, request_bytes_max)
         # Answers on their way, and before them in time, places for those that are not all there yet.
         self._queue: deque[Piece] = deque()
         self._line: deque[InLine] = deque()
@@ -104,14 +100,12 @@ class Connection:
         self._unsent_bytes = 0
         # Answers of several pieces may hold ranges of files, and these may not be in memory.
         self._may_be_cold = False
-        # Whether to look before waiting: a client that waits for its answer has nothing more to say. The end of the
-        # stream is told once, and found behind all that came before it.
-        self._may_have_more = True
-        self._has_ended = False
         # No request may be handled now. There may be some in the buffer that have not been.
         self._is_stopped = False
         self._is_behind = False
         self._is_in_pass = False
+        # Whether the pass has one request, and nothing is to be answered before it.
+        self.is_alone = False
         self._pass_count = 0
         # Whether `ready` is called; the task that sleeps; whether a pass was made in its place that left it something
         # to do; and what went wrong in it.
@@ -132,9 +126,10 @@ class Connection:
         """Serve what has come by now, before `serve` has its first turn: who connects and asks need not wait for those
         who ask later on connections that are there."""
         try:
-            count = self._take()
+            receiver = self._receiver
+            count = receiver.take()
             # The task finds the end too, and ends; of what comes from here on it is told.
-            self._may_have_more = count is not None and (self._may_have_more or not count)
+            receiver.may_have_more = count is not None and (receiver.may_have_more or not count)
             if count:
                 self._has_passed = True
                 self.handle_pass()
@@ -183,7 +178,7 @@ class Connection:
 
     def _count_held(self) -> None:
         """Have what is here of a request that has not come to its end counted; that may be too much for this one."""
-        held_bytes = self._reader.held_bytes
+        held_bytes = self._receiver.reader.held_bytes
         if held_bytes or self._is_holding:
             self._is_holding = held_bytes > 0
             self.broker.half_received.hold(self, held_bytes, self.active_at)
@@ -194,10 +189,10 @@ class Connection:
         if self._pass_count > PASSES_PER_TURN_MAX:
             self._pass_count = 0
             await trio.lowlevel.checkpoint()
-        is_looked_at = self._may_have_more
+        is_looked_at = self._receiver.may_have_more
         while not (self._is_closed or self._is_finishing):
             if is_looked_at:
-                count = self._take()
+                count = self._receiver.take()
                 if count is not None:
                     self.active_at = self._clock()
                     return count > 0
@@ -210,34 +205,6 @@ class Connection:
             else:
                 await self._wait_readable()
         return False
-
-    def _take(self) -> int | None:
-        """Receive what has come, where a large request has begun if one has: how many bytes; None if nothing has."""
-        reader = self._reader
-        if reader.has_rest and (window := reader.window()) is not None:
-            return self._take_more(window)
-        data = self.broker.receive_buffers.take()
-        try:
-            count = self._receive_into(data)
-        except BlockingIOError:
-            return None
-        self._only = None if self._is_stopped else reader.whole(data, count)
-        if self._only is None:
-            reader.receive_data(data, count)
-        self._may_have_more = count == len(data) or self._has_ended
-        return count
-
-    def _take_more(self, window: memoryview) -> int | None:
-        """The same where a large request has begun."""
-        room_bytes, count = len(window), 0
-        try:
-            count = self._receive_into(window)
-        except BlockingIOError:
-            return None
-        finally:
-            self._reader.fill(count)
-        self._may_have_more = count == room_bytes or self._has_ended
-        return count
 
     async def _sleep(self) -> None:
         """Sleep until there is something to do that `ready` cannot do."""
@@ -258,33 +225,33 @@ class Connection:
 
     def ready(self, *, has_ended: bool) -> bool:
         """Serve what has come while the task sleeps; it is woken for all that takes more than one pass."""
-        self._has_ended = self._has_ended or has_ended
+        receiver = self._receiver
         try:
             if self._parked is not None and not has_ended:
-                return self._serve_at_once()
-            self._may_have_more = True
+                return self._serve_at_once(receiver)
+            receiver.has_ended, receiver.may_have_more = receiver.has_ended or has_ended, True
         except Exception as error:
             self.send()
             self._failure = error
         self._wake()
         return False
 
-    def _serve_at_once(self) -> bool:
+    def _serve_at_once(self, receiver: Receiver) -> bool:
         """Whether there are answers to be sent. Where more comes than one turn takes, the task has the next."""
         has_passed = False
         for _ in range(PASSES_PER_TURN_MAX):
-            count = self._take()
+            count = receiver.take()
             if not count:
-                self._may_have_more = count is not None  # the task finds the end too, and ends
+                receiver.may_have_more = count is not None  # the task finds the end too, and ends
                 break
             has_passed = True
             self.active_at = self._clock()
             self.handle_pass(sends=False)
-            if self._is_holding or self._reader.has_rest:
+            if self._is_holding or receiver.reader.has_rest:
                 self._count_held()
-            if self._is_behind or not self._may_have_more:
+            if self._is_behind or not receiver.may_have_more:
                 break
-        if not (self._is_behind or self._may_have_more):
+        if not (self._is_behind or receiver.may_have_more):
             return bool(self._queue)
         self.send()
         self._has_passed = has_passed
@@ -293,8 +260,15 @@ class Connection:
 
     def answer_ready(self) -> None:
         """Send what `ready` has left; the task is woken for what the socket does not take."""
-        self.send()
-        if self._queue:
+        queue = self._queue
+        if self._may_be_cold or self._drained is not None or self._is_closed:
+            self.send()
+        else:  # as `send` does
+            try:
+                self._transport.send(queue)
+            except OSError:
+                self.close()
+        if queue:
             self._has_passed = True
             self._wake()
 
@@ -310,9 +284,10 @@ class Connection:
 
     def handle_pass(self, *, sends: bool = True) -> None:
         """Handle every whole request that has come and whose turn it is, then send what is ready."""
+        receiver = self._receiver
         if self._is_stopped:
-            self._is_behind = self._reader.pending_bytes > 0
-            self._reader.keep(self.broker.receive_buffers)
+            receiver.keep()
+            self._is_behind = receiver.reader.pending_bytes > 0
             return
         if not self._queue and not self._line:
             self._unsent_bytes = 0
@@ -321,13 +296,14 @@ class Connection:
         now_ms = broker.now_ms()
         self._is_behind = False
         self._is_in_pass = True
+        only, receiver.only = receiver.only, None
+        self.is_alone = only is not None and not (self._line or self._queue)
         try:
-            only, self._only = self._only, None
-            for frame in self._reader.frames() if only is None else (only,):
+            for frame in receiver.reader.frames() if only is None else (only,):
                 dispatch.handle(broker, self, frame, now_ms)
                 if len(self._line) >= LINE_LENGTH_MAX or self._unsent_bytes > UNSENT_BYTES_MAX or self._is_stopped:
                     self._is_stopped = bool(self._line)
-                    self._is_behind = self._reader.pending_bytes > 0
+                    self._is_behind = receiver.reader.pending_bytes > 0
                     break
         finally:
             # Even if the last request was the client's last: those before it are answered.
@@ -335,8 +311,8 @@ class Connection:
             self._is_in_pass = False
             if sends:
                 self.send()
-            if self._reader.has_rest:
-                self._reader.keep(broker.receive_buffers)
+            if receiver.reader.has_rest:
+                receiver.keep()
 
     @property
     def parked_count(self) -> int:
@@ -459,16 +435,10 @@ class Connection:
     async def _finish(self) -> None:
         is_in_use = self.active_at > trio.current_time() - LINGER_SECONDS_MAX or self._last_bytes > 0
         while self._last_bytes > 0 and not self._is_closed:
-            data = self.broker.receive_buffers.take()
-            try:
-                with memoryview(data) as window:
-                    count = self._receive_into(window[: self._last_bytes])
-            except BlockingIOError:
-                break
+            count = self._receiver.take_last(self._last_bytes)
             if not count:
                 break
             self._last_bytes -= count
-            self._reader.receive_data(data, count)
             self.handle_pass()
             await self._go_on()
         await self._await_answers()
@@ -493,7 +463,7 @@ class Connection:
         with trio.move_on_after(LINGER_SECONDS_MAX):
             while not self._is_closed:
                 try:
-                    if not self._receive_into(bytearray(4096)):
+                    if not self._transport.receive_into(bytearray(4096)):
                         break
                 except BlockingIOError:
                     await self._wait_readable()
@@ -510,7 +480,7 @@ class Connection:
         if self._is_closed:
             return
         self._is_closed = True
-        self._reader.forget()
+        self._receiver.forget()
         self.broker.half_received.release(self)
         line = list(self._line)
         self._line.clear()

@@ -28,16 +28,15 @@ from ottla.storage.leader_epochs import LeaderEpochs
 from ottla.storage.log_config import INT_MAX, LogConfig
 from ottla.storage.open_files import OpenFiles
 from ottla.storage.open_transactions import CompletedTransaction
-from ottla.storage.producer_checks import read_marker
 from ottla.storage.producer_entry import NO_OFFSET
 from ottla.storage.producer_snapshot import ProducerSnapshots
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recompression import as_topic_wants
-from ottla.storage.record_check import check_client_batch, single_batch
+from ottla.storage.record_check import check_client_batch, check_replicated, single_batch
 from ottla.storage.replay import note_completed, reload_producers
 from ottla.storage.segment import LOG_SUFFIX, Placed, Room, Segment
 from ottla.storage.segments import Segments
-from ottla.storage.usual_batch import usual_batch
+from ottla.storage.usual_batch import usual_batch, usual_bytes_max
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import NO_TIMESTAMP, RecordBatch, iter_batches
 from ottla.wire.records.batch import ASSIGNED, PREFIX_BYTES
@@ -97,6 +96,7 @@ class Log:
         self._staged_end = end_offset
         self._staged_bytes = 0
         self._staged_ms = 0
+        self._usual_bytes_max = usual_bytes_max(config)
         self._room = NO_ROOM
         self._buffers: list[Buffer] = []
         self._placed: list[Placed] = []
@@ -124,6 +124,7 @@ class Log:
         """From now on the topic's configuration is this."""
         self.config = config
         self.producers.expiration_ms = config.producer_id_expiration_ms
+        self._usual_bytes_max = usual_bytes_max(config)
         self._room = NO_ROOM
 
     # Appending
@@ -141,9 +142,10 @@ class Log:
         """
         if self.failure is not None:
             self.refuse()
-        view = memoryview(records)
-        first_offset = self._staged_end
-        usual = usual_batch(view, self.config, now_ms) if origin is CLIENT else None
+        view = records if type(records) is memoryview else memoryview(records)
+        first_offset, usual = self._staged_end, None
+        if origin is CLIENT:
+            usual = usual_batch(view, self._usual_bytes_max, now_ms + self.config.message_timestamp_after_max_ms)
         if usual is not None and usual[3] < 0:  # no producer who must be known
             length, delta, max_timestamp, _ = usual
             buffers = (ASSIGNED.pack(first_offset, length, leader_epoch), view[ASSIGNED_BYTES:])
@@ -176,7 +178,7 @@ class Log:
         """
         if self.failure is not None:
             self.refuse()
-        self._check_replicated(batches := list(iter_batches(records)))
+        check_replicated(batches := list(iter_batches(records)), self.end_offset)
         self.epochs.forget_announced()
         try:
             for batch in batches:
@@ -185,16 +187,6 @@ class Log:
         except KafkaError:
             self._lost = None
             raise
-
-    def _check_replicated(self, batches: Iterable[RecordBatch]) -> None:
-        expected_offset = self.end_offset
-        for batch in batches:
-            if batch.base_offset < expected_offset:
-                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"offset {batch.base_offset} comes after {expected_offset}")
-            batch.check_crc()
-            if batch.is_control and batch.producer_id >= 0:
-                read_marker(batch)  # one that cannot be read must not be found out when others are staged
-            expected_offset = batch.next_offset
 
     def _place_batch(
         self, batch: RecordBatch, base_offset: int, leader_epoch: int, now_ms: int, append_time_ms: int

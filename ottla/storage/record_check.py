@@ -1,4 +1,4 @@
-"""What a leader makes sure of before it takes a batch from a client, as Kafka's LogValidator does.
+"""What is made sure of before a log takes a batch: a leader of one from a client, as Kafka's LogValidator does.
 
 The header is checked by itself, and every record by a look whether its fields fit and what they say. Only a topic that
 is compacted, one that bounds how old records may be, or a header that says something else of its records' times than
@@ -7,8 +7,11 @@ they do, makes us judge single records (`each_record`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ottla.storage.each_record import built_anew, check_each_record
 from ottla.storage.log_config import LONG_MAX, LogConfig
+from ottla.storage.producer_checks import read_marker
 from ottla.storage.recompression import changes_codec
 from ottla.wire.errors import ErrorCode, KafkaError
 from ottla.wire.records import (
@@ -100,6 +103,17 @@ def _out_of_order(stored: RecordBatch, batch: RecordBatch, config: LogConfig) ->
     if config.compact:
         raise _invalid("offsets of records do not go up by one, and a compacted topic could not be cleaned")
     return stored
+
+
+def check_replicated(batches: Iterable[RecordBatch], end_offset: int) -> None:
+    """What a follower makes sure of in batches that its leader has checked, for a log that ends here."""
+    for batch in batches:
+        if batch.base_offset < end_offset:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"offset {batch.base_offset} comes after {end_offset}")
+        batch.check_crc()
+        if batch.is_control and batch.producer_id >= 0:
+            read_marker(batch)  # one that cannot be read must not be found out when others are staged
+        end_offset = batch.next_offset
 
 
 def look_into_codec(batch: RecordBatch) -> Told | None:

@@ -179,10 +179,10 @@ class Segment:
             self.max_timestamp = max_timestamp
             self.max_timestamp_offset = last_offset
         if position - self.indexed_position > self.interval_bytes:
-            self.index.append(last_offset, position)
+            self.index.add(last_offset - self.base_offset, position)
             self.indexed_position = position
             if self.max_timestamp > self.indexed_timestamp:
-                self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+                self.time_index.add(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
                 self.indexed_timestamp = self.max_timestamp
 
     def truncate(self, offset: int) -> int:
@@ -212,6 +212,7 @@ class Segment:
         self.file.give_back()
         if self.size_bytes:
             self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+            self.indexed_timestamp = self.max_timestamp
         self.index.write()
         self.time_index.write()
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ottla.storage.log_config import LONG_MAX, LogConfig
 from ottla.storage.recompression import PRODUCER
 from ottla.storage.record_check import look_into_codec
-from ottla.wire.records import RecordBatch
+from ottla.wire.records import RecordBatch, in_one_call
 from ottla.wire.records.batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,
@@ -33,13 +33,22 @@ UNUSUAL_FLAGS = CONTROL_FLAG | LOG_APPEND_TIME_FLAG
 Usual: TypeAlias = tuple[int, int, int, int]
 
 
-def usual_batch(records: memoryview, config: LogConfig, now_ms: int) -> Usual | None:
+def usual_bytes_max(config: LogConfig) -> int:
+    """How large a batch may be that is stored as it came; 0 where the topic wants more of each than it says itself."""
+    if config.compact or config.log_append_time or config.compression_type != PRODUCER:
+        return 0
+    if config.message_timestamp_before_max_ms < LONG_MAX:
+        return 0
+    return min(config.max_message_bytes, config.segment_bytes)
+
+
+def usual_batch(records: memoryview, bytes_max: int, latest_ms: int) -> Usual | None:
     """What is to be known of a batch that is stored as it is; None if it must be looked at more closely, maybe refused.
 
-    KafkaError if what is compressed cannot be read.
+    `latest_ms` is the latest time that its records may have. KafkaError if what is compressed cannot be read.
     """
     size_bytes = len(records)
-    if size_bytes <= HEADER_BYTES:
+    if not HEADER_BYTES < size_bytes <= bytes_max:
         return None
     base_offset, length, _, magic, crc, attributes, delta, base_time, max_time, producer_id, _, sequence, count = (
         HEADER.unpack_from(records)
@@ -51,23 +60,16 @@ def usual_batch(records: memoryview, config: LogConfig, now_ms: int) -> Usual | 
         or not 0 < count == delta + 1
         or attributes & UNUSUAL_FLAGS
         or (producer_id > NO_PRODUCER_ID and sequence < 0)
-        or not base_time <= max_time <= now_ms + config.message_timestamp_after_max_ms
-        or size_bytes > config.max_message_bytes
-        or size_bytes > config.segment_bytes
-        or config.compact
-        or config.log_append_time
-        or config.message_timestamp_before_max_ms < LONG_MAX
-        or config.compression_type != PRODUCER
+        or not base_time <= max_time <= latest_ms
         or crc32c(records[ATTRIBUTES_POSITION:], 0) != crc
     ):
         return None
-    if attributes & CODEC_MASK:
-        if look_into_codec(RecordBatch(records)) != (max_time, True):
-            return None
-    elif size_bytes >= count * LONG_BYTES:
+    codec = attributes & CODEC_MASK
+    if not codec and size_bytes >= count * LONG_BYTES:
         return None
+    data = in_one_call(codec, records[HEADER_BYTES:]) if codec else bytes(records[HEADER_BYTES:])
+    if data is not None:
+        is_usual = look(data, 0, count, 0) == (max_time - base_time, len(data), 0, True)
     else:
-        told = look(bytes(records[HEADER_BYTES:]), 0, count, 0)
-        if told != (max_time - base_time, size_bytes - HEADER_BYTES, 0, True):
-            return None
-    return length, delta, max_time, producer_id
+        is_usual = look_into_codec(RecordBatch(records)) == (max_time, True)
+    return (length, delta, max_time, producer_id) if is_usual else None

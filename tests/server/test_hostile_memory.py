@@ -81,5 +81,5 @@ async def test_a_client_that_has_been_answered_and_is_idle_holds_nothing(tmp_pat
         client = await world.connect()
         assert (await client.produce(bytes(size_bytes))).error_code == 0
         await until(lambda: not len(world.broker.half_received))
-        assert world.connection._reader.held_bytes == 0
-        assert len(world.connection._reader._data) == 0
+        assert world.connection._receiver.reader.held_bytes == 0
+        assert len(world.connection._receiver.reader._data) == 0

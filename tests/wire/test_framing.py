@@ -49,6 +49,29 @@ def payloads(reader: FrameReader) -> list[bytes]:
     return [payload(found) for found in reader.frames()]
 
 
+def test_a_chunk_that_is_one_frame_is_one() -> None:
+    reader = FrameReader(5)
+    chunk = bytearray(framed(b"three") + b"from before")
+    found = reader.whole(chunk, 9)
+    assert found is not None
+    assert (payload(found), found.data is chunk) == (b"three", True)
+    assert (reader.pending_bytes, reader.has_rest) == (0, False)
+
+
+@pytest.mark.parametrize("chunk", [b"", b"\0\0\0\3", framed(b"three")[:-1], framed(b"a") + b"b", framed(b"larger")])
+def test_a_chunk_that_is_not_just_one_frame_goes_the_usual_way(chunk: bytes) -> None:
+    assert FrameReader(5).whole(chunk, len(chunk)) is None
+
+
+def test_a_frame_behind_the_beginning_of_another_is_none() -> None:
+    reader = FrameReader(100)
+    reader.receive_data(framed(b"one")[:5])
+    assert (list(reader.frames()), reader.has_rest) == ([], True)
+    assert reader.whole(framed(b"two"), 7) is None
+    reader.receive_data(framed(b"one")[5:])
+    assert (payloads(reader), reader.has_rest) == ([b"one"], False)
+
+
 def test_a_frame_inside_one_chunk_is_handed_out_where_it_lies() -> None:
     chunk = framed(b"one") + framed(b"") + framed(b"three")
     reader = FrameReader(100)

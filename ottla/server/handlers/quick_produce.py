@@ -119,13 +119,7 @@ class QuickProduce:
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{self._partition}: not every replica in sync has it yet")
 
     def _acknowledge(self) -> None:
-        first_offset, _, append_time_ms, _ = self._appended
-        key = self._key
-        form = _form(len(key))
-        size_bytes, start_offset = form.size - PREFIX_BYTES, self._partition.log.start_offset
-        # After the log's start: no errors of records, no message, no tags (twice), no throttling, no tags.
-        plain = (0, first_offset, append_time_ms, start_offset, 1, 0, 0, 0, 0, 0)
-        self.pieces = [form.pack(size_bytes, self._correlation_id, _NONE, ONE, key, *plain)]
+        self.pieces = [_acknowledgement(self._partition, self._appended, self._key, self._correlation_id)]
         self._connection.advance()
 
     def fill(self, error: KafkaError | None) -> None:
@@ -145,6 +139,14 @@ class QuickProduce:
         )
         self.pieces = dispatch.encode(ProduceResponse(responses=[topic]), self._version, 1, self._correlation_id)
         self._connection.advance()
+
+
+def _acknowledgement(partition: Partition, appended: Appended, key: bytes, correlation_id: int) -> bytes:
+    form = _form(len(key))
+    first_offset, _, append_time_ms, _ = appended
+    # After the log's start: no errors of records, no message, no tags (twice), no throttling, no tags.
+    plain = (0, first_offset, append_time_ms, partition.log.start_offset, 1, 0, 0, 0, 0, 0)
+    return form.pack(form.size - PREFIX_BYTES, correlation_id, _NONE, ONE, key, *plain)
 
 
 def quick_produce(
@@ -185,7 +187,15 @@ def quick_produce(
         appended = partition.stage(memoryview(data)[position:records_end], now_ms)
     except (IndexError, struct.error, UnicodeDecodeError, KafkaError):
         return False  # `produce` finds out what is wrong, and says so
-    broker.staged(partition)
+    if connection.is_alone:
+        # Nobody shares the write with it, and it has no place in line.
+        broker.write(partition)
+        flush_messages = partition.log.config.flush_messages
+        if not waits_for_all and partition.commit_error is None and flush_messages == LONG_MAX:
+            connection.answer([_acknowledgement(partition, appended, key, correlation_id)])
+            return True
+    else:
+        broker.staged(partition)
     timeout_ms = timeout_ms if waits_for_all else None
     place = QuickProduce(connection, partition, appended, key, version, correlation_id, timeout_ms)
     connection.stand_in_line(place)

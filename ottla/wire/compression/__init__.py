@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import IntEnum
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 from ottla.wire.errors import ErrorCode, KafkaError
 
@@ -35,6 +35,9 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
+_LZ4 = int(Codec.LZ4)
+
+
 class _CodecModule(Protocol):
     """What each module of this package offers."""
 
@@ -53,6 +56,15 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
 def decompress(codec: int, data: Buffer, *, bytes_max: int, legacy_checksum: bool = False) -> bytes:
     """The whole output, at most `bytes_max`."""
     return b"".join(chunks(codec, data, bytes_max=bytes_max, legacy_checksum=legacy_checksum))
+
+
+def in_one_call(codec: int, data: memoryview) -> bytes | None:
+    """All of a small output, where the codec gives it for less than in pieces; None if it must come as those."""
+    if codec != _LZ4:
+        return None
+    module: Any = _module(codec)
+    output: bytes | None = module.in_one_call(data)
+    return output
 
 
 def chunks(

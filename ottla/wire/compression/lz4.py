@@ -6,8 +6,10 @@ v0 computed the checksum of the frame header over the wrong bytes (KAFKA-3160): 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
+import lz4.block  # type: ignore[import-untyped]
 import lz4.frame  # type: ignore[import-untyped]
 
 from ottla.wire.compression import Buffer, Codec, corrupt
@@ -15,6 +17,15 @@ from ottla.wire.compression import Buffer, Codec, corrupt
 # Kafka's default level of 9 stands for the fast compressor, which has no levels; any other is the slow one's.
 _KAFKA_DEFAULT_LEVEL = 9
 _FAST = 0
+
+# How a frame of independent blocks of 64 KB without checksums begins: its magic number, what it says of itself, and the
+# checksum of that. Then come blocks, each behind its length, and a length of zero.
+_PLAIN_HEADER = bytes.fromhex("04224d18604082")
+_PLAIN_HEADER_BYTES = len(_PLAIN_HEADER)
+_BLOCK_LENGTH = struct.Struct("<I")
+_BLOCK_POSITION = _PLAIN_HEADER_BYTES + _BLOCK_LENGTH.size
+_BLOCK_BYTES_MAX = 64 << 10
+_FRAME_END = bytes(_BLOCK_LENGTH.size)
 
 _MAGIC_BYTES = 4
 _FLAGS_AND_BLOCK_SIZE_BYTES = 2
@@ -31,6 +42,21 @@ def compress(data: Buffer, level: int | None) -> bytes:
         store_size=False,
     )
     return compressed
+
+
+def in_one_call(data: memoryview) -> bytes | None:
+    """What comes out of a frame of one block, as small batches have it; None if it is another, or damaged."""
+    if bytes(data[:_PLAIN_HEADER_BYTES]) != _PLAIN_HEADER or len(data) < _BLOCK_POSITION:
+        return None
+    (block_bytes,) = _BLOCK_LENGTH.unpack_from(data, _PLAIN_HEADER_BYTES)
+    block_end = _BLOCK_POSITION + block_bytes  # of a block that is stored as it is, far beyond the end
+    if data[block_end : block_end + len(_FRAME_END)] != _FRAME_END:
+        return None
+    try:
+        output: bytes = lz4.block.decompress(data[_BLOCK_POSITION:block_end], uncompressed_size=_BLOCK_BYTES_MAX)
+    except lz4.block.LZ4BlockError:
+        return None
+    return output
 
 
 def chunks(data: Buffer, bytes_max: int, chunk_bytes: int) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ scan.py walks through files. Here are the names that others use.
 
 from __future__ import annotations
 
-from ottla.wire.compression import Codec
+from ottla.wire.compression import Codec, in_one_call
 from ottla.wire.records.batch import (
     HEADER_BYTES,
     NO_LEADER_EPOCH,
@@ -58,6 +58,7 @@ __all__ = [
     "control_key",
     "control_type",
     "end_transaction_batch",
+    "in_one_call",
     "iter_batches",
     "iter_legacy_records",
     "iter_records",

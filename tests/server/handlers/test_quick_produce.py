@@ -197,7 +197,7 @@ def failing(*args: Any) -> None:
 async def handled(world: World, connection: Any, client: Client, count: int) -> None:
     """So many requests come in one pass."""
     data = b"".join(client.encode(producing(batch()), 12) for _ in range(count))
-    connection._reader.receive_data(data)
+    connection._receiver.reader.receive_data(data)
     connection.handle_pass()
 
 

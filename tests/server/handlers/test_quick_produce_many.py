@@ -145,7 +145,7 @@ class AlwaysEnough:
 
 
 async def handled_together(connection: Any, client: Client, *requests: ProduceRequest) -> None:
-    connection._reader.receive_data(b"".join(client.encode(request, 13) for request in requests))
+    connection._receiver.reader.receive_data(b"".join(client.encode(request, 13) for request in requests))
     connection.handle_pass()
 
 

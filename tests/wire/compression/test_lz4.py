@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import struct
 
 import lz4.frame
 import pytest
 
-from ottla.wire.compression import Codec, compress, decompress
+from ottla.wire.compression import Codec, compress, decompress, in_one_call
 from ottla.wire.compression.lz4 import _xxh32_short, with_valid_header_checksum
 from ottla.wire.errors import ErrorCode, KafkaError
 
@@ -37,6 +38,48 @@ def test_any_kind_of_frame_is_read(linked: bool, checksum: bool, block_size: int
     }
     frame = lz4.frame.compress(TEXT * 10_000, store_size=checksum, **options)
     assert decompress(Codec.LZ4, frame, bytes_max=MB) == TEXT * 10_000
+
+
+@pytest.mark.parametrize("data", [TEXT, TEXT * 100, bytes(65536)])
+@pytest.mark.parametrize("rest", [b"", b"rest"])
+def test_a_small_frame_comes_out_in_one_call(data: bytes, rest: bytes) -> None:
+    frame = compress(Codec.LZ4, data) + rest
+    assert in_one_call(Codec.LZ4, memoryview(frame)) == data
+    assert decompress(Codec.LZ4, frame, bytes_max=MB) == data
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        compress(Codec.LZ4, b""),
+        compress(Codec.LZ4, TEXT)[:8],
+        compress(Codec.LZ4, TEXT)[:-1],
+        compress(Codec.LZ4, bytes(65537)),
+        compress(Codec.LZ4, random.Random(1).randbytes(1000)),  # stored as it is
+        lz4.frame.compress(TEXT, block_linked=False, store_size=True),
+        lz4.frame.compress(TEXT * 10_000, block_linked=True, store_size=False),
+        lz4.frame.compress(TEXT, block_linked=False, store_size=False, content_checksum=True),
+        compress(Codec.LZ4, TEXT * 10).replace(b"me te", b"xxxxx", 1)[:-10] + bytes(10),
+    ],
+)
+def test_other_frames_and_damaged_ones_do_not(frame: bytes) -> None:
+    assert in_one_call(Codec.LZ4, memoryview(frame)) is None
+
+
+def test_nothing_but_lz4_comes_out_in_one_call() -> None:
+    assert in_one_call(Codec.GZIP, memoryview(compress(Codec.GZIP, TEXT))) is None
+
+
+def test_a_damaged_small_frame_gives_the_same_both_ways_or_nothing() -> None:
+    chance = random.Random(2)
+    frame = compress(Codec.LZ4, TEXT * 20)
+    for _ in range(2000):
+        damaged = bytearray(frame)
+        damaged[chance.randrange(len(frame))] = chance.randrange(256)
+        found = in_one_call(Codec.LZ4, memoryview(damaged))
+        if found is not None:
+            assert decompress(Codec.LZ4, damaged, bytes_max=MB) == found
 
 
 def test_what_follows_the_frame_is_ignored() -> None:
