@@ -260,15 +260,8 @@ class Connection:
 
     def answer_ready(self) -> None:
         """Send what `ready` has left; the task is woken for what the socket does not take."""
-        queue = self._queue
-        if self._may_be_cold or self._drained is not None or self._is_closed:
-            self.send()
-        else:  # as `send` does
-            try:
-                self._transport.send(queue)
-            except OSError:
-                self.close()
-        if queue:
+        self.send()
+        if self._queue:
             self._has_passed = True
             self._wake()
 

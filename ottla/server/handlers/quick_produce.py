@@ -143,10 +143,11 @@ class QuickProduce:
 
 def _acknowledgement(partition: Partition, appended: Appended, key: bytes, correlation_id: int) -> bytes:
     form = _form(len(key))
+    size_bytes, start_offset = form.size - PREFIX_BYTES, partition.log.start_offset
     first_offset, _, append_time_ms, _ = appended
+    head = (size_bytes, correlation_id, _NONE, ONE, key)
     # After the log's start: no errors of records, no message, no tags (twice), no throttling, no tags.
-    plain = (0, first_offset, append_time_ms, partition.log.start_offset, 1, 0, 0, 0, 0, 0)
-    return form.pack(form.size - PREFIX_BYTES, correlation_id, _NONE, ONE, key, *plain)
+    return form.pack(*head, 0, first_offset, append_time_ms, start_offset, 1, 0, 0, 0, 0, 0)
 
 
 def quick_produce(
