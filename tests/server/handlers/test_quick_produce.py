@@ -75,6 +75,47 @@ def test_both_ways_give_the_same_bytes(tmp_path: Path, version: int, config: dic
     compare()
 
 
+@pytest.mark.parametrize("version", QUICK_VERSIONS)
+@in_trio
+async def test_requests_of_one_pass_are_answered_as_those_that_come_alone(tmp_path: Path, version: int) -> None:
+    requests = [framed(producing(batch(b"x" * size), index=size % 2), version) for size in (1, 100, 20_000, 2)]
+    async with a_world(tmp_path / "together", serves=False) as world:
+        for index in range(2):
+            world.partition(index)
+        connection, client = world.local_connection()
+        connection._receiver.reader.receive_data(b"".join(requests))
+        connection.handle_pass()
+        together = [await client.frame() for _ in requests]
+        connection.close()
+    async with a_world(tmp_path / "alone", serves=False) as world:
+        for index in range(2):
+            world.partition(index)
+        connection, client = world.local_connection()
+        alone = []
+        for request in requests:
+            comes_alone(connection, request)
+            assert connection.is_alone
+            alone.append(await client.frame())
+        connection.close()
+    assert together == alone
+
+
+@in_trio
+async def test_who_comes_alone_is_not_answered_before_those_who_wait(tmp_path: Path) -> None:
+    async with a_world(tmp_path, serves=False) as world:
+        waiting = world.partition(0, flush_messages=1)
+        world.partition(1)
+        connection, client = world.local_connection()
+        comes_alone(connection, client.encode(producing(batch()), 12))
+        comes_alone(connection, client.encode(producing(batch(), index=1), 12))
+        assert (connection.is_alone, connection.parked_count) == (False, 1)
+        waiting.log.flush()
+        waiting.flushed()
+        world.broker.send_answers()
+        assert [(await client.receive(ProduceRequest, 12))[0] for _ in range(2)] == [1, 2]
+        connection.close()
+
+
 def unusual(version: int) -> dict[str, bytes]:
     """Requests that are not of the usual shape, or that are to be refused."""
     plain = producing(batch())
@@ -164,13 +205,18 @@ async def test_answers_wait_for_the_disk_where_they_must(tmp_path: Path) -> None
         connection.close()
 
 
+@pytest.mark.parametrize("is_alone", [False, True])
 @in_trio
-async def test_a_sync_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_sync_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_alone: bool) -> None:
     async with a_world(tmp_path, serves=False) as world:
-        world.partition(flush_messages=1)
+        world.append(world.partition(flush_messages=1), b"the epoch is on the disk")
         connection, client = world.local_connection()
         monkeypatch.setattr(OsFile, "sync", failing)
-        await handled(world, connection, client, 1)
+        if is_alone:
+            comes_alone(connection, client.encode(producing(batch()), 12))
+        else:
+            await handled(world, connection, client, 1)
+        assert connection.parked_count == 1
         world.nursery.start_soon(world.broker.flusher.run)
         await expect_storage_error(client)
         connection.close()
@@ -190,6 +236,45 @@ async def test_a_write_that_fails_is_told_to_everybody_in_the_pass(
         connection.close()
 
 
+@in_trio
+async def test_a_write_that_fails_is_told_to_who_came_alone_and_the_next_may_succeed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: Any) -> None:
+        raise OSError(28, "no space left on device")
+
+    async with a_world(tmp_path, serves=False) as world:
+        partition = world.partition()
+        world.append(partition, b"the epoch is on the disk")
+        connection, client = world.local_connection()
+        with monkeypatch.context() as patch:
+            patch.setattr(OsFile, "write_at", full)
+            comes_alone(connection, client.encode(producing(batch()), 12))
+        await expect_storage_error(client)
+        comes_alone(connection, client.encode(producing(batch()), 12))
+        _, response = await client.receive(ProduceRequest, 12)
+        assert response.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+        assert (partition.commit_error, partition.log.end_offset) == (None, 2)
+        connection.close()
+
+
+@in_trio
+async def test_a_mistake_of_ours_in_writing_is_told_to_who_came_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any) -> None:
+        raise ValueError("a mistake")
+
+    async with a_world(tmp_path, serves=False) as world:
+        world.append(world.partition(), b"the epoch is on the disk")
+        connection, client = world.local_connection()
+        monkeypatch.setattr(OsFile, "write_at", broken)
+        comes_alone(connection, client.encode(producing(batch()), 12))
+        _, response = await client.receive(ProduceRequest, 12)
+        assert response.responses[0].partition_responses[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        connection.close()
+
+
 def failing(*args: Any) -> None:
     raise OSError(5, "input/output error")
 
@@ -198,6 +283,12 @@ async def handled(world: World, connection: Any, client: Client, count: int) -> 
     """So many requests come in one pass."""
     data = b"".join(client.encode(producing(batch()), 12) for _ in range(count))
     connection._receiver.reader.receive_data(data)
+    connection.handle_pass()
+
+
+def comes_alone(connection: Any, data: bytes) -> None:
+    """This request comes whole, and nothing with it."""
+    connection._receiver.only = connection._receiver.reader.whole(data, len(data))
     connection.handle_pass()
 
 
